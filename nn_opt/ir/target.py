@@ -1,0 +1,84 @@
+"""What the compiler must know of a machine: vectors, registers, caches; and how a module names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from nn_opt.ir.diagnostics import DiagnosticError
+
+ATTRIBUTE = "nn.target"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A CPU. Sizes in bytes; `vector_bytes` is one register, `vector_registers` how many there are."""
+
+    name: str
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
+    vector_registers: int
+    l1_bytes: int = 32 << 10
+    l2_bytes: int = 1 << 20  # Zen 4: 1 MiB a core
+
+    @property
+    def lanes(self) -> int:
+        """The number of 32-bit lanes of a vector register."""
+        return self.vector_bytes // 4
+
+
+_X86 = "x86_64-unknown-linux-gnu"
+_ARM = "aarch64-unknown-linux-gnu"
+TARGETS = {
+    "x86-64-v2": Target("x86-64-v2", _X86, "x86-64-v2", "", 16, 16),
+    "x86-64-v3": Target("x86-64-v3", _X86, "x86-64-v3", "", 32, 16),
+    "x86-64-v4": Target("x86-64-v4", _X86, "x86-64-v4", "", 64, 32),
+    "neon": Target("neon", _ARM, "cortex-a76", "", 16, 32),
+}
+DEFAULT = TARGETS["x86-64-v4"]
+
+
+@lru_cache(maxsize=1)
+def host() -> Target:
+    """Return the machine this process runs on, as LLVM sees it."""
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features()
+    base = DEFAULT if features.get("avx512f") else TARGETS["x86-64-v3"]
+    if not features.get("avx2"):
+        base = TARGETS["neon"] if features.get("neon") else TARGETS["x86-64-v2"]
+    return replace(
+        base,
+        name="host",
+        triple=llvm.get_process_triple(),
+        cpu=llvm.get_host_cpu_name(),
+        features=features.flatten(),
+    )
+
+
+def target_named(name: str) -> Target:
+    """Return the target of a name: `host`, `cpu` (the same), or a row of TARGETS.
+
+    Raises: DiagnosticError for a name that is none of these.
+    """
+    if name in ("host", "cpu"):
+        return host()
+    if name not in TARGETS:
+        known = ", ".join(["host", *TARGETS])
+        raise DiagnosticError(f"error: unknown target {name!r}\n  hint: the targets are {known}")
+    return TARGETS[name]
+
+
+def target_of(module: ModuleOp) -> Target:
+    """Return the target that a module names in `nn.target`, else the default, never the host."""
+    name = module.attributes.get(ATTRIBUTE)
+    return target_named(name.data) if isinstance(name, StringAttr) else DEFAULT
+
+
+def set_target(module: ModuleOp, target: str) -> None:
+    """Name the target of a module."""
+    module.attributes[ATTRIBUTE] = StringAttr(target)

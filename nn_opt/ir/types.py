@@ -1,0 +1,122 @@
+"""Element types, shapes and their NumPy counterparts, asked for all over the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    StringAttr,
+    TensorType,
+    VectorType,
+)
+from xdsl.ir import Attribute, SSAValue
+
+UNSIGNED = {bits: IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 16, 32, 64)}
+
+# Signless integers are signed; bool is i1 and takes one byte an element in memory.
+DTYPES: dict[Attribute, np.dtype[Any]] = {
+    Float32Type(): np.dtype(np.float32),
+    Float64Type(): np.dtype(np.float64),
+    Float16Type(): np.dtype(np.float16),
+    BFloat16Type(): np.dtype(ml_dtypes.bfloat16),
+    IntegerType(1): np.dtype(np.bool_),
+    IntegerType(8): np.dtype(np.int8),
+    IntegerType(16): np.dtype(np.int16),
+    IntegerType(32): np.dtype(np.int32),
+    IntegerType(64): np.dtype(np.int64),
+    UNSIGNED[8]: np.dtype(np.uint8),
+    UNSIGNED[16]: np.dtype(np.uint16),
+    UNSIGNED[32]: np.dtype(np.uint32),
+    UNSIGNED[64]: np.dtype(np.uint64),
+    IndexType(): np.dtype(np.int64),
+}
+MLIR_TYPES: dict[np.dtype[Any], Attribute] = {
+    dtype: type_ for type_, dtype in DTYPES.items() if not isinstance(type_, IndexType)
+}
+
+
+def type_of(value: SSAValue | Attribute) -> Attribute:
+    """Return the type of a value, or the type itself."""
+    return value.type if isinstance(value, SSAValue) else value
+
+
+def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
+    """Return the shape of a tensor, memref or vector; -1 stands for an unknown size."""
+    shaped = type_of(value)
+    assert isinstance(shaped, TensorType | MemRefType | VectorType), f"no shape: {shaped}"
+    return shaped.get_shape()
+
+
+def element_type(value: SSAValue | Attribute) -> Attribute:
+    """Return the element type of a shaped type, or the type itself if it is a scalar."""
+    maybe_shaped = type_of(value)
+    if isinstance(maybe_shaped, TensorType | MemRefType | VectorType):
+        return maybe_shaped.get_element_type()
+    return maybe_shaped
+
+
+def is_static(value: SSAValue | Attribute) -> bool:
+    """Return whether every size is known."""
+    return -1 not in shape_of(value)
+
+
+def numpy_dtype(element: Attribute) -> np.dtype[Any]:
+    """Return the NumPy dtype of an element type; KeyError for a type without one."""
+    return DTYPES[element]
+
+
+def mlir_type(dtype: np.dtype[Any] | type[Any]) -> Attribute:
+    """Return the element type of a NumPy dtype; KeyError for a dtype without one."""
+    return MLIR_TYPES[np.dtype(dtype)]
+
+
+@lru_cache(maxsize=4096)
+def _tensor_type(shape: tuple[int, ...], element: Attribute) -> TensorType[Attribute]:
+    return TensorType(element, shape)
+
+
+def tensor_type(shape: Sequence[int], element: Attribute) -> TensorType[Attribute]:
+    """Return `tensor<shape x element>`; cached, since making a type costs 10 us."""
+    return _tensor_type(tuple(shape), element)
+
+
+@lru_cache(maxsize=4096)
+def _memref_type(
+    shape: tuple[int, ...], element: Attribute, space: str | None
+) -> MemRefType[Attribute]:
+    if space is None:
+        return MemRefType(element, shape)
+    return MemRefType(element, shape, memory_space=StringAttr(space))
+
+
+def memref_type(
+    shape: Sequence[int], element: Attribute, space: str | None = None
+) -> MemRefType[Attribute]:
+    """Return `memref<shape x element, "space">`, row-major; no space means global memory."""
+    return _memref_type(tuple(shape), element, space)
+
+
+@lru_cache(maxsize=256)
+def vector_type(lanes: int, element: Attribute) -> VectorType[Attribute]:
+    """Return `vector<lanes x element>`."""
+    return VectorType(element, [lanes])
+
+
+def memory_space(memref: SSAValue | Attribute) -> str:
+    """Return the memory space of a memref: global, stack or register."""
+    type_ = type_of(memref)
+    assert isinstance(type_, MemRefType)
+    space = type_.memory_space
+    return space.data if isinstance(space, StringAttr) else "global"
