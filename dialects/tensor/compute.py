@@ -1,0 +1,304 @@
+"""tensor.compute: one formula for every element of a tensor, and what its body reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    DenseArrayBase,
+    IndexType,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.tensor import YieldOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    opt_region_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure, SingleBlockImplicitTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from nn_opt.ir.affine import parse_indices, print_indices
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.literals import Scalar, parse_scalar, print_scalar, scalar_attr
+from nn_opt.ir.types import element_type, shape_of
+
+COMBINERS = ("add", "mul", "max", "min", "and", "or", "custom")
+ORDERS = ("fast", "ordered")
+
+
+def identity_of(combiner: str, element: Attribute) -> Scalar:
+    """Return the value that a reduction starts from: 0, 1, or the type's least or greatest."""
+    if combiner in ("add", "or"):
+        return 0
+    if combiner == "mul":
+        return 1
+    if combiner == "and":
+        return -1
+    sign = -1 if combiner == "max" else 1
+    if isinstance(element, AnyFloat):
+        return sign * math.inf
+    assert isinstance(element, IntegerType)
+    low, high = element.value_range()
+    return low if combiner == "max" else high
+
+
+@irdl_op_definition
+class ComputeOp(IRDLOperation):
+    """Every element of the results as a formula of its indices.
+
+    The first axes (`par`) are the results' dimensions; the body yields one element a result.
+    With `reduce`, the body's values over the remaining axes are combined: `fast` lets a schedule
+    reassociate, `ordered` keeps the order of the axes as written. `custom` takes the region
+    `combine`, a function (accumulators, values) -> accumulators, and `init`, where it starts.
+    """
+
+    name = "tensor.compute"
+
+    stage = prop_def(StringAttr)
+    sizes = prop_def(DenseArrayBase.constr(i64))
+    combiner = opt_prop_def(StringAttr)
+    order = opt_prop_def(StringAttr)
+
+    body = region_def("single_block")
+    combine = opt_region_def()
+    result = var_result_def(TensorType)
+
+    traits = traits_def(Pure(), SingleBlockImplicitTerminator(YieldOp))
+
+    def __init__(
+        self,
+        stage: str,
+        body: Region,
+        result_types: Sequence[Attribute],
+        *,
+        reduce_sizes: Sequence[int] = (),
+        combiner: str | None = None,
+        order: str = "fast",
+        combine: Region | None = None,
+    ):
+        sizes = [*shape_of(result_types[0]), *reduce_sizes]
+        super().__init__(
+            regions=[body, [combine] if combine else []],
+            result_types=[result_types],
+            properties={
+                "stage": StringAttr(stage),
+                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "combiner": StringAttr(combiner) if combiner else None,
+                "order": StringAttr(order) if combiner else None,
+            },
+        )
+
+    @staticmethod
+    def body_block(rank: int) -> Block:
+        """Return an empty block with one index argument for each of `rank` axes."""
+        return Block(arg_types=[IndexType()] * rank)
+
+    @property
+    def axis_sizes(self) -> tuple[int, ...]:
+        """The sizes of all axes, `par` first."""
+        return tuple(int(size) for size in self.sizes.iter_values())
+
+    @property
+    def rank(self) -> int:
+        """The number of `par` axes."""
+        return len(shape_of(self.result[0]))
+
+    @property
+    def axes(self) -> Sequence[SSAValue]:
+        """The indices of all axes, `par` first."""
+        return self.body.block.args
+
+    @property
+    def yielded(self) -> Sequence[SSAValue]:
+        """The elements that the body yields."""
+        last = self.body.block.last_op
+        assert last is not None
+        return last.operands
+
+    def verify_(self) -> None:
+        for problem in self.problems():
+            raise VerifyException(complaint(self, problem, hint="see docs/dialects.md"))
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with this op, in words."""
+        found: list[str] = []
+        rank, sizes = self.rank, self.axis_sizes
+        for result in self.result:
+            if shape_of(result) != sizes[:rank]:
+                found.append(f"result is {result.type}, but its axes have {list(sizes[:rank])}")
+        if len(self.axes) != len(sizes):
+            found.append(f"body has {len(self.axes)} indices for {len(sizes)} axes")
+        if (len(sizes) > rank) != (self.combiner is not None):
+            found.append("a reduction needs both a combiner and reduce axes")
+        if self.combiner is not None and self.combiner.data not in COMBINERS:
+            found.append(f"combiner {self.combiner.data!r} is none of {', '.join(COMBINERS)}")
+        if self.order is not None and self.order.data not in ORDERS:
+            found.append(f"order {self.order.data!r} is none of {', '.join(ORDERS)}")
+        return found + self.yield_problems()
+
+    def yield_problems(self) -> list[str]:
+        wanted = [element_type(result) for result in self.result]
+        terminator = self.body.block.last_op
+        if not isinstance(terminator, YieldOp):
+            return ["body does not end in tensor.yield"]
+        actual = [value.type for value in terminator.operands]
+        if actual == wanted:
+            return []
+        return [
+            f"body yields {', '.join(map(str, actual))}, expected {', '.join(map(str, wanted))}"
+        ]
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_string_literal(self.stage.data)
+        printer.print_string(" ")
+        axes = list(zip(self.axes, self.axis_sizes, strict=True))
+        _print_axes(printer, axes[: self.rank])
+        if self.combiner is not None and self.order is not None:
+            printer.print_string(f" reduce {self.order.data} {self.combiner.data} ")
+            _print_axes(printer, axes[self.rank :])
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" : ")
+        printer.print_list(self.result, lambda value: printer.print_attribute(value.type))
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        if self.combine is not None:
+            printer.print_string(" combine ")
+            printer.print_region(self.combine)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ComputeOp:
+        stage = parser.parse_str_literal()
+        axes = _parse_axes(parser)
+        combiner = order = None
+        if parser.parse_optional_keyword("reduce"):
+            order = parser.parse_identifier()
+            combiner = parser.parse_identifier()
+            axes += _parse_axes(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        body = parser.parse_region([axis.resolve(IndexType()) for axis, _ in axes])
+        combine = parser.parse_region() if parser.parse_optional_keyword("combine") else None
+        op = cls.create(
+            regions=[body] if combine is None else [body, combine],
+            result_types=types,
+            properties={
+                "stage": StringAttr(stage),
+                "sizes": DenseArrayBase.from_list(i64, [size for _, size in axes]),
+                **({"combiner": StringAttr(combiner)} if combiner else {}),
+                **({"order": StringAttr(order)} if order else {}),
+            },
+        )
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
+
+
+def _print_axes(printer: Printer, axes: Sequence[tuple[SSAValue, int]]) -> None:
+    def print_axis(axis: tuple[SSAValue, int]) -> None:
+        printer.print_ssa_value(axis[0])
+        printer.print_string(f": {axis[1]}")
+
+    with printer.in_parens():
+        printer.print_list(axes, print_axis)
+
+
+def _parse_axes(parser: Parser) -> list[tuple[Parser.UnresolvedArgument, int]]:
+    def parse_axis() -> tuple[Parser.UnresolvedArgument, int]:
+        argument = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation(":")
+        return argument, parser.parse_integer()
+
+    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_axis)
+
+
+@irdl_op_definition
+class ReadOp(IRDLOperation):
+    """One element of a tensor, at affine indices; `or v` is the value outside the bounds.
+
+    A data-dependent index is an SSA value of type `index` made in the body.
+    """
+
+    name = "tensor.read"
+
+    source = operand_def(TensorType)
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    default = opt_prop_def(Attribute)
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        source: SSAValue,
+        indices: Sequence[SSAValue],
+        map: AffineMap | Sequence[AffineExpr] | None = None,
+        default: Scalar | None = None,
+    ):
+        if map is None:
+            map = AffineMap.identity(len(indices))
+        elif not isinstance(map, AffineMap):
+            map = AffineMap(len(indices), 0, tuple(map))
+        element = element_type(source)
+        super().__init__(
+            operands=[source, indices],
+            result_types=[element],
+            properties={
+                "map": AffineMapAttr(map),
+                "default": None if default is None else scalar_attr(default, element),
+            },
+        )
+
+    def verify_(self) -> None:
+        access = self.map.data
+        rank = len(shape_of(self.source))
+        if len(access.results) != rank:
+            problem = f"has {len(access.results)} indices for a tensor of rank {rank}"
+            raise VerifyException(complaint(self, problem, hint="give one index a dimension"))
+        if access.num_dims != len(self.indices) or access.num_symbols:
+            problem = f"map takes {access.num_dims} dimensions, {len(self.indices)} values given"
+            raise VerifyException(complaint(self, problem, hint="give one value a dimension"))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        print_indices(printer, self.map.data, self.indices)
+        if self.default is not None:
+            printer.print_string(" or ")
+            print_scalar(printer, self.default)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReadOp:
+        source = parser.parse_unresolved_operand()
+        map, indices = parse_indices(parser)
+        default = parse_scalar(parser) if parser.parse_optional_keyword("or") else None
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        op = cls(parser.resolve_operand(source, type_), indices, map.data, default)
+        op.attributes |= attributes
+        return op

@@ -1,0 +1,260 @@
+"""Index expressions: their text `[%i + 1, 2 * %j]`, their linear form, and ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import AffineMapAttr, IndexType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+_PRECEDENCE = {AffineBinaryOpKind.Add: 1}  # all others bind as tightly as `*`
+
+
+def parse_indices(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
+    """Parse `[%i + 1, 2 * %j]` into a map over dimensions and the values they stand for."""
+    parsed, operands = parser.parse_affine_map_of_ssa_ids()
+    dims = [AffineExpr.dimension(k) for k in range(len(operands))]
+    return AffineMapAttr(parsed.replace_dims_and_symbols((), dims, len(dims), 0)), list(operands)
+
+
+def parse_index(parser: Parser) -> tuple[AffineExpr, list[SSAValue]]:
+    """Parse one expression `2 * %j + 1` that stands without brackets."""
+    return _Expression(parser).parse()
+
+
+@dataclass
+class _Expression:
+    """Recursive descent over one affine expression of SSA values."""
+
+    parser: Parser
+    operands: list[SSAValue] = field(default_factory=list[SSAValue])
+
+    def parse(self) -> tuple[AffineExpr, list[SSAValue]]:
+        return self.sum(), self.operands
+
+    def sum(self) -> AffineExpr:
+        left = self.product()
+        while True:
+            if self.parser.parse_optional_punctuation("+"):
+                left = left + self.product()
+            elif self.parser.parse_optional_punctuation("-"):
+                left = left + self.product() * -1
+            else:
+                return left
+
+    def product(self) -> AffineExpr:
+        left = self.atom()
+        while True:
+            if self.parser.parse_optional_punctuation("*"):
+                left = left * self.atom()
+            elif self.parser.parse_optional_keyword("floordiv"):
+                left = left // self.atom()
+            elif self.parser.parse_optional_keyword("mod"):
+                left = left % self.atom()
+            else:
+                return left
+
+    def atom(self) -> AffineExpr:
+        if self.parser.parse_optional_punctuation("("):
+            inner = self.sum()
+            self.parser.parse_punctuation(")")
+            return inner
+        if self.parser.parse_optional_punctuation("-"):
+            return self.atom() * -1
+        operand = self.parser.parse_optional_unresolved_operand()
+        if operand is None:
+            return AffineExpr.constant(self.parser.parse_integer())
+        return self.dimension(operand)
+
+    def dimension(self, operand: UnresolvedOperand) -> AffineExpr:
+        value = self.parser.resolve_operand(operand, IndexType())
+        if value not in self.operands:
+            self.operands.append(value)
+        return AffineExpr.dimension(self.operands.index(value))
+
+
+def print_index(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue]) -> None:
+    """Print one expression over the given values."""
+    _print(printer, expr, operands, 0)
+
+
+def _print(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], outer: int) -> None:
+    match expr:
+        case AffineConstantExpr(value=value):
+            printer.print_string(str(value))
+        case AffineDimExpr(position=position):
+            printer.print_ssa_value(operands[position])
+        case AffineBinaryOpExpr():
+            _print_binary(printer, expr, operands, outer)
+        case _:
+            raise AssertionError(f"an access has no symbols: {expr}")
+
+
+def _print_binary(
+    printer: Printer, expr: AffineBinaryOpExpr, operands: Sequence[SSAValue], outer: int
+) -> None:
+    mine = _PRECEDENCE.get(expr.kind, 2)
+    left, right, token = expr.lhs, expr.rhs, expr.kind.get_token()
+    if expr.kind is AffineBinaryOpKind.Mul and isinstance(right, AffineConstantExpr):
+        left, right = right, left  # `2 * %i` reads better than `%i * 2`
+    if expr.kind is AffineBinaryOpKind.Add and (negated := negation(right)) is not None:
+        right, token = negated, "-"
+    if mine < outer:
+        printer.print_string("(")
+    _print(printer, left, operands, mine)
+    printer.print_string(f" {token} ")
+    _print(printer, right, operands, mine + 1)
+    if mine < outer:
+        printer.print_string(")")
+
+
+def negation(expr: AffineExpr) -> AffineExpr | None:
+    """Return -expr if that is shorter to print (a negative constant or product), else None."""
+    match expr:
+        case AffineConstantExpr(value=value) if value < 0:
+            return AffineExpr.constant(-value)
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.Mul, lhs=inner, rhs=AffineConstantExpr(value=value)
+        ) if value < 0:
+            return inner * -value
+        case _:
+            return None
+
+
+def print_indices(printer: Printer, map: AffineMap, operands: Sequence[SSAValue]) -> None:
+    """Print `[%i + 1, 2 * %j]`."""
+    with printer.in_square_brackets():
+        printer.print_list(map.results, lambda e: print_index(printer, e, operands))
+
+
+@dataclass(frozen=True)
+class Linear:
+    """sum(coefficient * atom) + constant; an atom is a dimension, a floordiv or a mod."""
+
+    terms: Mapping[AffineExpr, int]
+    constant: int
+
+    def coefficient(self, dimension: int) -> int:
+        """Return the factor of a dimension; 0 if it is absent."""
+        return self.terms.get(AffineDimExpr(dimension), 0)
+
+    def expr(self) -> AffineExpr:
+        """Return the expression again, dimensions in order."""
+        total = AffineExpr.constant(0)
+        for atom, coefficient in sorted(self.terms.items(), key=lambda term: str(term[0])):
+            total = total + atom * coefficient
+        return total + self.constant
+
+
+def linear(expr: AffineExpr) -> Linear:
+    """Return the linear form of an expression; floordiv and mod become opaque atoms."""
+    terms: dict[AffineExpr, int] = {}
+    constant = _collect(expr, 1, terms)
+    return Linear({atom: factor for atom, factor in terms.items() if factor}, constant)
+
+
+def _collect(expr: AffineExpr, factor: int, terms: dict[AffineExpr, int]) -> int:
+    match expr:
+        case AffineConstantExpr(value=value):
+            return factor * value
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add, lhs=left, rhs=right):
+            return _collect(left, factor, terms) + _collect(right, factor, terms)
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.Mul, lhs=inner, rhs=AffineConstantExpr(value=value)
+        ):
+            return _collect(inner, factor * value, terms)
+        case _:
+            terms[expr] = terms.get(expr, 0) + factor
+            return 0
+
+
+Range = tuple[int, int]  # smallest and largest value, both included
+
+
+def range_of(expr: AffineExpr, dimensions: Sequence[Range]) -> Range:
+    """Return bounds of an expression, given those of each dimension; exact for linear forms."""
+    form = linear(expr)
+    low = high = form.constant
+    for atom, factor in form.terms.items():
+        first, last = _atom_range(atom, dimensions)
+        low += min(factor * first, factor * last)
+        high += max(factor * first, factor * last)
+    return low, high
+
+
+def _atom_range(atom: AffineExpr, dimensions: Sequence[Range]) -> Range:
+    match atom:
+        case AffineDimExpr(position=position):
+            return dimensions[position]
+        case AffineBinaryOpExpr(lhs=inner, rhs=AffineConstantExpr(value=value)) if value > 0:
+            low, high = range_of(inner, dimensions)
+            if atom.kind is AffineBinaryOpKind.FloorDiv:
+                return low // value, high // value
+            if atom.kind is AffineBinaryOpKind.CeilDiv:
+                return -(-low // value), -(-high // value)
+            same_period = low // value == high // value
+            return (low % value, high % value) if same_period else (0, value - 1)
+        case _:
+            raise AssertionError(f"not an affine expression: {atom}")
+
+
+def simplify(expr: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
+    """Return an equal, shorter expression: constants gathered, needless floordiv and mod gone.
+
+    `(a * f + r) floordiv f` becomes `a` and `(a * f + r) mod f` becomes `r` where 0 <= r < f.
+    """
+    form = linear(expr)
+    terms: dict[AffineExpr, int] = {}
+    constant = form.constant
+    for atom, factor in form.terms.items():
+        inner = linear(_simplify_atom(atom, dimensions))
+        constant += factor * inner.constant
+        for part, weight in inner.terms.items():
+            terms[part] = terms.get(part, 0) + factor * weight
+    return Linear({atom: factor for atom, factor in terms.items() if factor}, constant).expr()
+
+
+def _simplify_atom(atom: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
+    if isinstance(atom, AffineDimExpr):
+        low, high = dimensions[atom.position]
+        return AffineExpr.constant(low) if low == high else atom
+    assert isinstance(atom, AffineBinaryOpExpr)
+    inner = simplify(atom.lhs, dimensions)
+    assert isinstance(atom.rhs, AffineConstantExpr)
+    divisor = atom.rhs.value
+    multiple, rest = _split_multiple(linear(inner), divisor)
+    low, high = range_of(rest, dimensions)
+    if atom.kind is AffineBinaryOpKind.CeilDiv:
+        return inner.ceil_div(divisor)
+    if low // divisor == high // divisor:  # the rest never crosses a multiple of the divisor
+        quotient = low // divisor
+        if atom.kind is AffineBinaryOpKind.FloorDiv:
+            return multiple + quotient
+        return rest - quotient * divisor
+    if atom.kind is AffineBinaryOpKind.FloorDiv:
+        return multiple + rest // divisor
+    return rest % divisor
+
+
+def _split_multiple(form: Linear, divisor: int) -> tuple[AffineExpr, AffineExpr]:
+    """Return (q, r) with form == q * divisor + r, whole terms moved to q where they divide."""
+    whole = {atom: factor for atom, factor in form.terms.items() if factor % divisor == 0}
+    rest = {atom: factor for atom, factor in form.terms.items() if factor % divisor}
+    quotient = Linear({a: f // divisor for a, f in whole.items()}, form.constant // divisor)
+    return quotient.expr(), Linear(rest, form.constant % divisor).expr()
+
+
+def substitute(map: AffineMap, replacements: Sequence[AffineExpr], dims: int) -> AffineMap:
+    """Return the map with each dimension replaced by an expression over `dims` dimensions."""
+    return map.replace_dims_and_symbols(replacements, (), dims, 0)
