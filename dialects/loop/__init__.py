@@ -1,0 +1,40 @@
+"""loop: an order of execution and places in memory, chosen by a schedule."""
+
+from xdsl.ir import Dialect
+
+from nn_opt.dialects.loop.access import LoadOp, StoreOp
+from nn_opt.dialects.loop.block import BlockOp, Kind
+from nn_opt.dialects.loop.buffers import AllocOp, ArenaOp, ConstantOp, CopyOp, ViewOp
+from nn_opt.dialects.loop.nest import ForKind, ForOp, IfOp
+
+__all__ = [
+    "AllocOp",
+    "ArenaOp",
+    "BlockOp",
+    "ConstantOp",
+    "CopyOp",
+    "ForKind",
+    "ForOp",
+    "IfOp",
+    "Kind",
+    "LoadOp",
+    "Loop",
+    "StoreOp",
+    "ViewOp",
+]
+
+Loop = Dialect(
+    "loop",
+    [
+        ForOp,
+        IfOp,
+        BlockOp,
+        LoadOp,
+        StoreOp,
+        AllocOp,
+        ConstantOp,
+        ViewOp,
+        CopyOp,
+        ArenaOp,
+    ],
+)

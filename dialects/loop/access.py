@@ -1,0 +1,228 @@
+"""loop.load and loop.store: elements or vectors of a buffer at affine indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, MemRefType, VectorType, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from nn_opt.ir.affine import parse_indices, print_indices
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.literals import Scalar, parse_scalar, print_scalar, scalar_attr
+from nn_opt.ir.types import element_type, shape_of
+
+Access = AffineMap | Sequence[AffineExpr] | None
+
+
+def access_map(map: Access, indices: Sequence[SSAValue]) -> AffineMapAttr:
+    """Return the attribute of an access; None means one index a dimension, in order."""
+    if map is None:
+        map = AffineMap.identity(len(indices))
+    elif not isinstance(map, AffineMap):
+        map = AffineMap(len(indices), 0, tuple(map))
+    return AffineMapAttr(map)
+
+
+def verify_access(op: LoadOp | StoreOp) -> None:
+    """Check rank, number of values, and that a vector access has the buffer's element type."""
+    access, rank = op.map.data, len(shape_of(op.memref))
+    if len(access.results) != rank:
+        problem = f"has {len(access.results)} indices for a buffer of rank {rank}"
+        raise VerifyException(complaint(op, problem, hint="give one index a dimension"))
+    if access.num_dims != len(op.indices) or access.num_symbols:
+        problem = f"map takes {access.num_dims} values, {len(op.indices)} are given"
+        raise VerifyException(complaint(op, problem))
+    if element_type(op.accessed) != element_type(op.memref):
+        problem = f"accesses {op.accessed} in a buffer of {element_type(op.memref)}"
+        raise VerifyException(complaint(op, problem))
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """One element, or a vector of elements `stride` apart (default 1, in row-major order).
+
+    `or v` is the value outside the bounds; without it every index must be inside them.
+    """
+
+    name = "loop.load"
+
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    default = opt_prop_def(Attribute)
+    stride = opt_prop_def(IntegerAttr.constr(i64))
+    result = result_def()
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(
+        self,
+        memref: SSAValue,
+        indices: Sequence[SSAValue],
+        map: Access = None,
+        *,
+        default: Scalar | None = None,
+        type_: Attribute | None = None,
+        stride: int = 1,
+    ):
+        element = element_type(memref)
+        super().__init__(
+            operands=[memref, indices],
+            result_types=[type_ or element],
+            properties={
+                "map": access_map(map, indices),
+                "default": None if default is None else scalar_attr(default, element),
+                "stride": None if stride == 1 else IntegerAttr(stride, i64),
+            },
+        )
+
+    @property
+    def accessed(self) -> Attribute:
+        """The type that is read: an element or a vector."""
+        return self.result.type
+
+    @property
+    def step(self) -> int:
+        """The distance of a vector's elements, in elements of the buffer."""
+        return self.stride.value.data if self.stride else 1
+
+    def verify_(self) -> None:
+        verify_access(self)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        _print_place(printer, self)
+        if self.default is not None:
+            printer.print_string(" or ")
+            print_scalar(printer, self.default)
+        _print_types(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        memref = parser.parse_unresolved_operand()
+        map, indices = parse_indices(parser)
+        default = parse_scalar(parser) if parser.parse_optional_keyword("or") else None
+        place = _Place(parser)
+        op = cls(
+            parser.resolve_operand(memref, place.type),
+            indices,
+            map.data,
+            default=default,
+            type_=place.vector,
+            stride=place.stride,
+        )
+        op.attributes |= place.attributes
+        return op
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """Write one element, or a vector of elements `stride` apart."""
+
+    name = "loop.store"
+
+    value = operand_def()
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    stride = opt_prop_def(IntegerAttr.constr(i64))
+
+    traits = traits_def(MemoryWriteEffect())
+
+    def __init__(
+        self,
+        value: SSAValue,
+        memref: SSAValue,
+        indices: Sequence[SSAValue],
+        map: Access = None,
+        *,
+        stride: int = 1,
+    ):
+        super().__init__(
+            operands=[value, memref, indices],
+            properties={
+                "map": access_map(map, indices),
+                "stride": None if stride == 1 else IntegerAttr(stride, i64),
+            },
+        )
+
+    @property
+    def accessed(self) -> Attribute:
+        """The type that is written: an element or a vector."""
+        return self.value.type
+
+    @property
+    def step(self) -> int:
+        """The distance of a vector's elements, in elements of the buffer."""
+        return self.stride.value.data if self.stride else 1
+
+    def verify_(self) -> None:
+        verify_access(self)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        _print_place(printer, self)
+        _print_types(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        memref = parser.parse_unresolved_operand()
+        map, indices = parse_indices(parser)
+        place = _Place(parser)
+        op = cls(
+            parser.resolve_operand(value, place.vector or element_type(place.type)),
+            parser.resolve_operand(memref, place.type),
+            indices,
+            map.data,
+            stride=place.stride,
+        )
+        op.attributes |= place.attributes
+        return op
+
+
+def _print_place(printer: Printer, op: LoadOp | StoreOp) -> None:
+    printer.print_ssa_value(op.memref)
+    print_indices(printer, op.map.data, op.indices)
+
+
+def _print_types(printer: Printer, op: LoadOp | StoreOp) -> None:
+    if op.step != 1:
+        printer.print_string(f" stride {op.step}")
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_attribute(op.memref.type)
+    if isinstance(op.accessed, VectorType):
+        printer.print_string(", ")
+        printer.print_attribute(op.accessed)
+
+
+class _Place:
+    """What follows the indices: `stride 4 {attributes} : memref<...>, vector<...>`."""
+
+    def __init__(self, parser: Parser):
+        self.stride = parser.parse_integer() if parser.parse_optional_keyword("stride") else 1
+        self.attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        self.type = parser.parse_type()
+        comma = parser.parse_optional_punctuation(",")
+        self.vector = parser.parse_type() if comma else None
