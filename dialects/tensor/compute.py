@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AnyFloat,
+    ArrayAttr,
     DenseArrayBase,
     IndexType,
     IntegerType,
@@ -77,6 +78,7 @@ class ComputeOp(IRDLOperation):
     sizes = prop_def(DenseArrayBase.constr(i64))
     combiner = opt_prop_def(StringAttr)
     order = opt_prop_def(StringAttr)
+    init = opt_prop_def(ArrayAttr)
 
     body = region_def("single_block")
     combine = opt_region_def()
@@ -94,6 +96,7 @@ class ComputeOp(IRDLOperation):
         combiner: str | None = None,
         order: str = "fast",
         combine: Region | None = None,
+        init: Sequence[Scalar] = (),
     ):
         sizes = [*shape_of(result_types[0]), *reduce_sizes]
         super().__init__(
@@ -104,6 +107,7 @@ class ComputeOp(IRDLOperation):
                 "sizes": DenseArrayBase.from_list(i64, sizes),
                 "combiner": StringAttr(combiner) if combiner else None,
                 "order": StringAttr(order) if combiner else None,
+                "init": _init_attr(init, result_types) if combine else None,
             },
         )
 
@@ -153,7 +157,24 @@ class ComputeOp(IRDLOperation):
             found.append(f"combiner {self.combiner.data!r} is none of {', '.join(COMBINERS)}")
         if self.order is not None and self.order.data not in ORDERS:
             found.append(f"order {self.order.data!r} is none of {', '.join(ORDERS)}")
-        return found + self.yield_problems()
+        return found + self.yield_problems() + self.combine_problems()
+
+    def combine_problems(self) -> list[str]:
+        custom = self.combiner is not None and self.combiner.data == "custom"
+        if custom != (self.combine is not None) or custom != (self.init is not None):
+            return ["the combiner `custom`, and no other, takes `init` and `combine`"]
+        if self.combine is None or self.init is None:
+            return []
+        wanted = [element_type(result) for result in self.result]
+        if len(self.init) != len(wanted):
+            return [f"init has {len(self.init)} values for {len(wanted)} results"]
+        actual = [argument.type for argument in self.combine.block.args]
+        if actual != wanted * 2:
+            return [f"combine takes {_types(actual)}, expected {_types(wanted * 2)}"]
+        terminator = self.combine.block.last_op
+        if not isinstance(terminator, YieldOp) or [*terminator.operand_types] != wanted:
+            return [f"combine does not yield {_types(wanted)}"]
+        return []
 
     def yield_problems(self) -> list[str]:
         wanted = [element_type(result) for result in self.result]
@@ -176,6 +197,10 @@ class ComputeOp(IRDLOperation):
         if self.combiner is not None and self.order is not None:
             printer.print_string(f" reduce {self.order.data} {self.combiner.data} ")
             _print_axes(printer, axes[self.rank :])
+        if self.init is not None:
+            printer.print_string(" init ")
+            with printer.in_parens():
+                printer.print_list(self.init.data, lambda value: print_scalar(printer, value))
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" : ")
         printer.print_list(self.result, lambda value: printer.print_attribute(value.type))
@@ -194,6 +219,7 @@ class ComputeOp(IRDLOperation):
             order = parser.parse_identifier()
             combiner = parser.parse_identifier()
             axes += _parse_axes(parser)
+        init = _parse_init(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
@@ -207,11 +233,28 @@ class ComputeOp(IRDLOperation):
                 "sizes": DenseArrayBase.from_list(i64, [size for _, size in axes]),
                 **({"combiner": StringAttr(combiner)} if combiner else {}),
                 **({"order": StringAttr(order)} if order else {}),
+                **({"init": _init_attr(init, types)} if init is not None else {}),
             },
         )
         if attributes is not None:
             op.attributes |= attributes.data
         return op
+
+
+def _init_attr(values: Sequence[Scalar], types: Sequence[Attribute]) -> ArrayAttr[Attribute]:
+    elements = [element_type(type_) for type_ in types]
+    elements += elements[-1:] * (len(values) - len(elements))  # too many: for the verifier to say
+    return ArrayAttr(map(scalar_attr, values, elements))
+
+
+def _parse_init(parser: Parser) -> list[Scalar] | None:
+    if not parser.parse_optional_keyword("init"):
+        return None
+    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_scalar(parser))
+
+
+def _types(types: Sequence[Attribute]) -> str:
+    return f"({', '.join(map(str, types))})"
 
 
 def _print_axes(printer: Printer, axes: Sequence[tuple[SSAValue, int]]) -> None:
