@@ -1,0 +1,148 @@
+"""Every use of a value comes after its definition, on every path: the check that xDSL lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.exceptions import VerifyException
+
+from nn_opt.ir.diagnostics import complaint, locate
+
+
+def dominator_children(region: Region) -> dict[Block, list[Block]]:
+    """Return the dominator tree of the reachable blocks, children in reverse postorder.
+
+    Source: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+    """
+    order = _reverse_postorder(region)
+    children: dict[Block, list[Block]] = {block: [] for block in order}
+    if len(order) < 2:
+        return children
+    rank = {block: index for index, block in enumerate(order)}
+    predecessors: list[list[int]] = [[] for _ in order]
+    for index, block in enumerate(order):
+        for successor in _successors(block):
+            predecessors[rank[successor]].append(index)
+    idom = _immediate_dominators(predecessors)
+    for index in range(1, len(order)):
+        children[order[idom[index]]].append(order[index])
+    return children
+
+
+def _immediate_dominators(predecessors: Sequence[Sequence[int]]) -> list[int]:
+    """Return the immediate dominator of each block, all numbered in reverse postorder."""
+    unknown = -1
+    idom = [0] + [unknown] * (len(predecessors) - 1)
+    changed = True
+    while changed:
+        changed = False
+        for block in range(1, len(predecessors)):
+            first, *rest = [p for p in predecessors[block] if idom[p] != unknown]
+            for other in rest:
+                first = _common_dominator(idom, first, other)
+            changed |= idom[block] != first
+            idom[block] = first
+    return idom
+
+
+def _common_dominator(idom: Sequence[int], a: int, b: int) -> int:
+    while a != b:
+        if a > b:
+            a = idom[a]
+        else:
+            b = idom[b]
+    return a
+
+
+def _successors(block: Block) -> Sequence[Block]:
+    return () if block.last_op is None else block.last_op.successors
+
+
+def _reverse_postorder(region: Region) -> list[Block]:
+    entry = region.blocks.first
+    if entry is None:
+        return []
+    postorder: list[Block] = []
+    seen = {entry}
+    stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_successors(entry)))]
+    while stack:
+        block, successors = stack[-1]
+        fresh = next((s for s in successors if s not in seen), None)
+        if fresh is None:
+            postorder.append(block)
+            stack.pop()
+        else:
+            seen.add(fresh)
+            stack.append((fresh, iter(_successors(fresh))))
+    return postorder[::-1]
+
+
+def verify_dominance(root: Operation) -> None:
+    """Raise VerifyException at the first use that its definition does not dominate."""
+    for region in root.regions:
+        _verify_region(region, set())
+
+
+def _verify_region(region: Region, visible: set[SSAValue]) -> None:
+    """Check a region; `visible` holds the values of the enclosing scopes and is restored."""
+    if region.blocks.first is None:
+        return
+    children = dominator_children(region)
+    stack: list[tuple[Block, bool]] = [(region.blocks.first, False)]
+    defined: dict[Block, list[SSAValue]] = {}
+    while stack:
+        block, done = stack.pop()
+        if done:
+            visible.difference_update(defined.pop(block))
+            continue
+        defined[block] = _verify_block(block, visible)
+        stack.append((block, True))
+        stack += [(child, False) for child in children[block]]
+
+
+def _verify_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:
+    """Check a block and make its values visible; return them."""
+    defined: list[SSAValue] = [*block.args]
+    visible.update(defined)
+    for op in block.ops:
+        for index, operand in enumerate(op.operands):
+            if operand not in visible:
+                raise VerifyException(_unseen(op, index, operand))
+        if op.regions:
+            scope: set[SSAValue] = set() if op.has_trait(IsolatedFromAbove) else visible
+            for region in op.regions:
+                _verify_region(region, scope)
+        defined += op.results
+        visible.update(op.results)
+    return defined
+
+
+def _unseen(op: Operation, index: int, operand: SSAValue) -> str:
+    """Word the complaint about an operand that is not visible where it is used."""
+    name = f"%{operand.name_hint}" if operand.name_hint else "a value"
+    owner = operand.owner
+    if isinstance(owner, Operation):
+        place = f"{name} is defined by {owner.name} at {locate(owner)}"
+    else:
+        parent = owner.parent_op()
+        place = f"{name} is a block argument of {parent.name if parent else 'nothing'}"
+    isolated = _isolating_parent(op, operand)
+    if isolated is not None:
+        problem = f"operand #{index} ({name}) comes from outside of {isolated.name}"
+        return complaint(op, problem, hint=f"{place}; pass it in as an operand")
+    problem = f"operand #{index} ({name}) is used before its definition dominates it"
+    return complaint(op, problem, hint=place)
+
+
+def _isolating_parent(op: Operation, operand: SSAValue) -> Operation | None:
+    """Return the isolated op around `op` that does not contain the operand's definition."""
+    block = operand.owner.parent_block() if isinstance(operand.owner, Operation) else operand.owner
+    home = block.parent_op() if block is not None else None
+    parent = op.parent_op()
+    while parent is not None and parent is not home:
+        if parent.has_trait(IsolatedFromAbove):
+            return parent
+        parent = parent.parent_op()
+    return None

@@ -1,0 +1,145 @@
+"""Text to module: every operation knows its file, line and column; mistakes read as one message."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Dialect, Operation
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.lexing import QuickLexer
+from nn_opt.ir.recursion import allow_deep_nesting
+from nn_opt.ir.resources import Array, sidecar
+
+DIALECTS = {
+    "arith": "xdsl.dialects.arith:Arith",
+    "cf": "xdsl.dialects.cf:Cf",
+    "func": "xdsl.dialects.func:Func",
+    "graph": "nn_opt.dialects.graph:Graph",
+    "llvm": "nn_opt.dialects.llvm:LLVM",
+    "loop": "nn_opt.dialects.loop:Loop",
+    "math": "xdsl.dialects.math:Math",
+    "memref": "xdsl.dialects.memref:MemRef",
+    "scf": "xdsl.dialects.scf:Scf",
+    "sched": "nn_opt.dialects.sched:Sched",
+    "tensor": "nn_opt.dialects.tensor:Tensor",
+    "vector": "xdsl.dialects.vector:Vector",
+}
+
+
+def _factory(row: str) -> Callable[[], Dialect]:
+    module, _, attribute = row.partition(":")
+    return lambda: getattr(import_module(module), attribute)
+
+
+def make_context(*, allow_unregistered: bool = False) -> Context:
+    """Return a context that knows all dialects and imports each at its first use."""
+    context = Context(allow_unregistered=allow_unregistered)
+    context.load_dialect(Builtin)
+    for name, row in DIALECTS.items():
+        context.register_dialect(name, _factory(row))
+    return context
+
+
+class LocatingParser(Parser):
+    """Give each op without `loc(...)` the place where its text starts."""
+
+    def __init__(self, ctx: Context, text: str, filename: str):
+        super().__init__(ctx, "", filename)
+        source = Input(text, filename)
+        self._parser_state.lexer = QuickLexer(source)
+        self._resume_from(0)
+        self._file = StringAttr(filename)
+        self._line_starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        empty = self._current_token.kind is MLIRTokenKind.EOF
+        module = ModuleOp([]) if empty else super().parse_module(allow_implicit_module)
+        if isinstance(module.location, UnknownLoc):
+            module.location = self._location(0)
+        return module
+
+    def parse_operation(self) -> Operation:
+        start = self._current_token.span.start
+        try:
+            op = super().parse_operation()
+        except (VerifyException, ValueError) as error:  # an attribute or builder refused its input
+            text = str(error).removeprefix("<unknown location>: error: ")
+            raise ParseError(Span(start, start, self.lexer.input), text) from error
+        if isinstance(op.location, UnknownLoc):
+            op.location = self._location(start)
+        return op
+
+    def _location(self, start: int) -> FileLineColLoc:
+        line = bisect_right(self._line_starts, start)
+        column = start - self._line_starts[line - 1] + 1
+        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        stack = self._parser_state.dialect_stack
+        if op_type := self.ctx.get_optional_op(name, dialect_stack=stack):
+            return op_type
+        content = self.lexer.input.content
+        start = content.rfind(name, 0, self.pos)
+        start -= content[start - 1 : start] == '"'
+        problem = f"unknown operation '{name}'\n  hint: {self._unknown_op_hint(name)}"
+        self.raise_error(problem, start, start + len(name))
+
+    def _unknown_op_hint(self, name: str) -> str:
+        dialect = name.partition(".")[0]
+        if dialect not in self.ctx.registered_dialect_names and dialect != "builtin":
+            return f"no dialect '{dialect}' is known; --allow-unregistered-dialect accepts any"
+        known = [op.name for op in self.ctx.loaded_ops if op.name.startswith(f"{dialect}.")]
+        close = get_close_matches(name, known, 1)
+        return f"did you mean {close[0]}?" if close else f"--show-dialects={dialect} lists its ops"
+
+
+def _excerpt(span: Span[str] | Span[bytes]) -> str:
+    """Return the line of a span and a caret under its first character."""
+    content = span.input.content
+    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
+    start = text.rfind("\n", 0, span.start) + 1
+    line = text[start:].partition("\n")[0].rstrip("\r")
+    indent = "".join("\t" if char == "\t" else " " for char in line[: span.start - start])
+    return f"{line}\n{indent}^"
+
+
+def syntax_message(error: ParseError) -> str:
+    """Return `file:line:col: error: what`, the source line and a caret, then any notes."""
+    problem, *hints = error.msg.split("\n")
+    lines = [f"{_place(error.span)}: error: {problem}", _excerpt(error.span), *hints]
+    if isinstance(error, MultipleSpansParseError):
+        for span, note in error.refs:
+            lines += [f"{_place(span)}: note: {note or error.ref_text}", _excerpt(span)]
+    return "\n".join(lines)
+
+
+def _place(span: Span[str] | Span[bytes]) -> str:
+    where = span.get_location()
+    return f"{where.file}:{where.line}:{where.col}"
+
+
+def parse_module(
+    ctx: Context, text: str, filename: str, weights: Mapping[str, Array] | None = None
+) -> ModuleOp:
+    """Return the module that a text spells; `weights` holds the arrays of its resources.
+
+    Raises: DiagnosticError for text that is no module.
+    """
+    allow_deep_nesting()
+    try:
+        with sidecar(weights or {}):
+            return LocatingParser(ctx, text, filename).parse_module()
+    except ParseError as error:
+        raise DiagnosticError(syntax_message(error)) from error
+    except RecursionError as error:
+        raise DiagnosticError(f"{filename}:1:1: error: regions are nested too deeply") from error
