@@ -1,0 +1,133 @@
+"""`name{key=value key=1,2}`: what a pass or a list of passes is called on a command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from difflib import get_close_matches
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from xdsl.passes import ModulePass
+
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.registry import PASSES, load_pass
+
+_OPTION = re.compile(r"""\s*([A-Za-z][\w-]*)(?:=("[^"]*"|'[^']*'|[^\s]*))?(?=\s|$)""")
+_SCALARS: dict[Any, tuple[Any, str]] = {
+    int: (lambda text: int(text, 0), "an integer"),
+    float: (float, "a number"),
+    str: (str, "text"),
+    bool: (lambda text: {"true": True, "false": False, "": True}[text], "true or false"),
+}
+
+
+def suggestion(name: str, known: list[str]) -> str:
+    """Return a hint line at the closest known name, or at all of them if few, or nothing."""
+    if close := get_close_matches(name, known, 1):
+        return f"\n  hint: did you mean {close[0]}?"
+    return f"\n  hint: there are {', '.join(known)}" if 0 < len(known) < 8 else ""
+
+
+def field_types(cls: type[ModulePass]) -> dict[str, Any]:
+    """Return the option names of a pass, as written on the command line, and their types."""
+    hints = get_type_hints(cls)
+    return {f.name.replace("_", "-"): hints[f.name] for f in dataclasses.fields(cls) if f.init}
+
+
+def make_pass(name: str, options: str = "") -> ModulePass:
+    """Return a pass with options such as `max-depth=4 tiles=4,8`.
+
+    Raises: DiagnosticError for an unknown pass or option, or a value of another type.
+    """
+    if name not in PASSES:
+        raise DiagnosticError(f"error: unknown pass '{name}'{suggestion(name, list(PASSES))}")
+    cls = load_pass(name)
+    types = field_types(cls)
+    values: dict[str, Any] = {}
+    for key, text in split_options(name, options):
+        if key not in types:
+            problem = f"error: --{name} has no option '{key}'"
+            hint = suggestion(key, list(types)) or "\n  hint: it has none"
+            raise DiagnosticError(problem + hint)
+        values[key.replace("-", "_")] = _option_value(f"--{name}: {key}", text, types[key])
+    for missing in _required(cls) - values.keys():
+        raise DiagnosticError(f"error: --{name} needs the option '{missing.replace('_', '-')}'")
+    return cls(**values)
+
+
+def _required(cls: type[ModulePass]) -> set[str]:
+    none = dataclasses.MISSING
+    optional = {
+        f.name
+        for f in dataclasses.fields(cls)
+        if not f.init or f.default is not none or f.default_factory is not none
+    }
+    return {f.name for f in dataclasses.fields(cls)} - optional
+
+
+def split_options(name: str, text: str) -> list[tuple[str, str]]:
+    """Return the (key, value) pairs of an option text; `-` and `_` are one in keys."""
+    pairs: list[tuple[str, str]] = []
+    at = 0
+    text = text.rstrip()
+    while at < len(text):
+        match = _OPTION.match(text, at)
+        if match is None:
+            rest = text[at:].strip()
+            raise DiagnosticError(f"error: --{name}: expected key=value, got '{rest}'")
+        pairs.append((match[1].replace("_", "-"), (match[2] or "").strip("\"'")))
+        at = match.end()
+    return pairs
+
+
+def _option_value(what: str, text: str, type_: Any) -> Any:
+    """Return a text as a value of an option's type."""
+    origin, arguments = get_origin(type_), get_args(type_)
+    if origin in (Union, UnionType):
+        if text == "none" and NoneType in arguments:
+            return None
+        return _option_value(what, text, next(a for a in arguments if a is not NoneType))
+    if origin is tuple:
+        parts = text.split(",") if text else []
+        return tuple(_option_value(what, part, arguments[0]) for part in parts)
+    if origin is Literal:
+        if text in arguments:
+            return text
+        choices = ", ".join(cast(tuple[str, ...], arguments))
+        raise DiagnosticError(f"error: {what} is '{text}', expected one of {choices}")
+    convert, wanted = _SCALARS[type_]
+    try:
+        return convert(text)
+    except (ValueError, KeyError) as error:
+        raise DiagnosticError(f"error: {what} is '{text}', expected {wanted}") from error
+
+
+def split_passes(text: str) -> list[tuple[str, str]]:
+    """Return the (name, options) pairs of `builtin.module(a,b{x=1})` or of `a,b{x=1}`."""
+    text = text.strip()
+    if anchored := re.fullmatch(r"([a-z_.]+)\((.*)\)", text, re.DOTALL):
+        if anchored[1] != "builtin.module":
+            hint = "passes run on the whole module: builtin.module(...)"
+            raise DiagnosticError(f"error: no pass runs on '{anchored[1]}'\n  hint: {hint}")
+        text = anchored[2]
+    pairs: list[tuple[str, str]] = []
+    for part in _split_commas(text):
+        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\{(.*)\})?\s*", part, re.DOTALL)
+        if match is None:
+            raise DiagnosticError(f"error: expected a pass or pipeline, got '{part.strip()}'")
+        pairs.append((match[1], match[2] or ""))
+    return pairs
+
+
+def _split_commas(text: str) -> list[str]:
+    """Split at the commas outside of braces; no text has no parts."""
+    parts = [""]
+    depth = 0
+    for char in text:
+        depth += (char == "{") - (char == "}")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [] if parts == [""] else parts

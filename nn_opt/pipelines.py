@@ -1,0 +1,90 @@
+"""The only place that puts passes in order, and the loop that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.pass_specs import make_pass, split_passes, suggestion
+from nn_opt.registry import PASSES
+
+OPTIMIZE_GRAPH = (
+    "infer-shapes",  # every later pass wants static shapes
+    "canonicalize",  # fewer ops for the others to look at
+    "simplify-inference",  # BatchNorm and Dropout become arithmetic
+    "fold-scale-axis",  # ... that moves into the weights of convolutions
+    "fold-constants",  # ... and is computed now
+    "choose-layout",  # blocked layouts; their transforms of weights are constant
+    "fold-constants",  # ... so compute them now
+    "canonicalize",  # neighbouring layout transforms cancel
+    "cse",  # one of each
+    "dce",  # and nothing unread
+    "fuse-ops",  # what becomes one kernel
+)
+LOWER_TO_LOOPS = (
+    "outline-kernels",  # a function for each kernel, identical ones once
+    "convert-graph-to-tensor",  # index formulas
+    "convert-tensor-to-loop",  # loop nests over buffers
+    "default-schedules",  # a script beside each kernel
+    "apply-schedule",  # ... run on its loops
+)
+LOWER_TO_LLVM = (
+    "lower-blocks",  # blocks become plain loads, arithmetic and stores
+    "vectorize-loops",  # loops marked `vector` become vector values
+    "expand-math",  # functions without an instruction become polynomials
+    "plan-memory",  # temporaries become offsets in one arena
+    "convert-loop-to-llvm",  # control flow and addresses
+)
+PIPELINES: dict[str, tuple[str, ...]] = {
+    "optimize-graph": OPTIMIZE_GRAPH,
+    "lower-to-loops": LOWER_TO_LOOPS,
+    "lower-to-llvm": LOWER_TO_LLVM,
+    "compile": (*OPTIMIZE_GRAPH, *LOWER_TO_LOOPS, *LOWER_TO_LLVM),
+}
+
+
+def expand(name: str, options: str = "") -> list[ModulePass]:
+    """Return the passes that a pass or pipeline name stands for.
+
+    Raises: DiagnosticError for an unknown name or option.
+    """
+    if name not in PIPELINES:
+        if name not in PASSES:
+            hint = suggestion(name, [*PASSES, *PIPELINES])
+            raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
+        return [make_pass(name, options)]
+    if options:
+        raise DiagnosticError(f"error: the pipeline --{name} takes no options, got '{options}'")
+    return parse_pipeline(",".join(PIPELINES[name]))
+
+
+def parse_pipeline(text: str) -> list[ModulePass]:
+    """Return the passes of a text such as `canonicalize,fuse-ops{max-depth=4}`."""
+    return [step for name, options in split_passes(text) for step in expand(name, options)]
+
+
+class Instrument(Protocol):
+    """Something that looks on while passes run."""
+
+    def before(self, step: ModulePass, module: ModuleOp) -> None: ...
+    def after(self, step: ModulePass, module: ModuleOp) -> None: ...
+
+
+def run_passes(
+    ctx: Context,
+    module: ModuleOp,
+    passes: Iterable[ModulePass],
+    instruments: Sequence[Instrument] = (),
+) -> None:
+    """Run passes in order; instruments see the module before each, and in reverse after it."""
+    for step in passes:
+        for instrument in instruments:
+            instrument.before(step, module)
+        step.apply(ctx, module)
+        for instrument in reversed(instruments):
+            instrument.after(step, module)

@@ -1,0 +1,36 @@
+"""The table of passes: a flag and where its class lives, imported when it is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from xdsl.passes import ModulePass
+
+PASSES = {
+    "infer-shapes": "nn_opt.passes.infer_shapes:InferShapesPass",
+    "canonicalize": "nn_opt.passes.canonicalize:CanonicalizePass",
+    "fold-constants": "nn_opt.passes.fold_constants:FoldConstantsPass",
+    "simplify-inference": "nn_opt.passes.simplify_inference:SimplifyInferencePass",
+    "fold-scale-axis": "nn_opt.passes.fold_scale_axis:FoldScaleAxisPass",
+    "cse": "nn_opt.passes.cse:CsePass",
+    "dce": "nn_opt.passes.dce:DcePass",
+    "choose-layout": "nn_opt.passes.choose_layout:ChooseLayoutPass",
+    "fuse-ops": "nn_opt.passes.fuse_ops:FuseOpsPass",
+    "outline-kernels": "nn_opt.passes.outline_kernels:OutlineKernelsPass",
+    "convert-graph-to-tensor": "nn_opt.conversion.graph_to_tensor:ConvertGraphToTensorPass",
+    "convert-tensor-to-loop": "nn_opt.conversion.tensor_to_loop:ConvertTensorToLoopPass",
+    "default-schedules": "nn_opt.passes.default_schedules:DefaultSchedulesPass",
+    "apply-schedule": "nn_opt.passes.apply_schedule:ApplySchedulePass",
+    "lower-blocks": "nn_opt.passes.lower_blocks:LowerBlocksPass",
+    "vectorize-loops": "nn_opt.passes.vectorize_loops:VectorizeLoopsPass",
+    "expand-math": "nn_opt.passes.expand_math:ExpandMathPass",
+    "plan-memory": "nn_opt.passes.plan_memory:PlanMemoryPass",
+    "convert-loop-to-llvm": "nn_opt.conversion.loop_to_llvm:ConvertLoopToLlvmPass",
+    "convert-loop-to-scf": "nn_opt.conversion.loop_to_scf:ConvertLoopToScfPass",
+}
+
+
+def load_pass(name: str) -> type[ModulePass]:
+    """Return the class of a pass; KeyError for a name without a row."""
+    module, _, attribute = PASSES[name].partition(":")
+    return getattr(import_module(module), attribute)
