@@ -58,8 +58,8 @@ def identity_of(combiner: str, element: Attribute) -> Scalar:
     if isinstance(element, AnyFloat):
         return sign * math.inf
     assert isinstance(element, IntegerType)
-    low, high = element.value_range()
-    return low if combiner == "max" else high
+    magnitude = 1 << (element.width.data - 1)  # integers are signed below the graph
+    return -magnitude if combiner == "max" else magnitude - 1
 
 
 @irdl_op_definition

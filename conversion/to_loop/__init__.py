@@ -1,0 +1,1 @@
+"""Parts of convert-tensor-to-loop: functions and buffers, nests, scans."""
