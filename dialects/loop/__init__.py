@@ -2,13 +2,14 @@
 
 from xdsl.ir import Dialect
 
-from nn_opt.dialects.loop.access import LoadOp, StoreOp
+from nn_opt.dialects.loop.access import ApplyOp, LoadOp, StoreOp
 from nn_opt.dialects.loop.block import BlockOp, Kind
 from nn_opt.dialects.loop.buffers import AllocOp, ArenaOp, ConstantOp, CopyOp, ViewOp
 from nn_opt.dialects.loop.nest import ForKind, ForOp, IfOp
 
 __all__ = [
     "AllocOp",
+    "ApplyOp",
     "ArenaOp",
     "BlockOp",
     "ConstantOp",
@@ -31,6 +32,7 @@ Loop = Dialect(
         BlockOp,
         LoadOp,
         StoreOp,
+        ApplyOp,
         AllocOp,
         ConstantOp,
         ViewOp,

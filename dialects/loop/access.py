@@ -19,12 +19,12 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.ir.affine import parse_indices, print_indices
+from nn_opt.ir.affine import parse_index, parse_indices, print_index, print_indices
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.literals import Scalar, parse_scalar, print_scalar, scalar_attr
+from nn_opt.ir.literals import Scalar, parse_scalar, print_scalar, scalar_attr, scalar_value
 from nn_opt.ir.types import element_type, shape_of
 
 Access = AffineMap | Sequence[AffineExpr] | None
@@ -90,6 +90,17 @@ class LoadOp(IRDLOperation):
                 "default": None if default is None else scalar_attr(default, element),
                 "stride": None if stride == 1 else IntegerAttr(stride, i64),
             },
+        )
+
+    def with_access(self, map: Access, indices: Sequence[SSAValue]) -> LoadOp:
+        """Return the same load at other indices."""
+        return LoadOp(
+            self.memref,
+            indices,
+            map,
+            default=None if self.default is None else scalar_value(self.default),
+            type_=self.result.type,
+            stride=self.step,
         )
 
     @property
@@ -198,6 +209,38 @@ class StoreOp(IRDLOperation):
         )
         op.attributes |= place.attributes
         return op
+
+
+@irdl_op_definition
+class ApplyOp(IRDLOperation):
+    """The value of an affine expression, for ops that compute with an index."""
+
+    name = "loop.apply"
+
+    indices = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    result = result_def(IndexType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, expr: AffineExpr, indices: Sequence[SSAValue]):
+        super().__init__(
+            operands=[indices],
+            result_types=[IndexType()],
+            properties={"map": access_map([expr], indices)},
+        )
+
+    def with_access(self, map: Sequence[AffineExpr], indices: Sequence[SSAValue]) -> ApplyOp:
+        """Return the same op for another expression."""
+        return ApplyOp(map[0], indices)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_index(printer, self.map.data.results[0], self.indices)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ApplyOp:
+        return cls(*parse_index(parser))
 
 
 def _print_place(printer: Printer, op: LoadOp | StoreOp) -> None:
