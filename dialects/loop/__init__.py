@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from nn_opt.dialects.loop.access import ApplyOp, LoadOp, StoreOp
 from nn_opt.dialects.loop.block import BlockOp, Kind
 from nn_opt.dialects.loop.buffers import AllocOp, ArenaOp, ConstantOp, CopyOp, ViewOp
+from nn_opt.dialects.loop.gather import GatherOp
 from nn_opt.dialects.loop.nest import ForKind, ForOp, IfOp
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "CopyOp",
     "ForKind",
     "ForOp",
+    "GatherOp",
     "IfOp",
     "Kind",
     "LoadOp",
@@ -33,6 +35,7 @@ Loop = Dialect(
         LoadOp,
         StoreOp,
         ApplyOp,
+        GatherOp,
         AllocOp,
         ConstantOp,
         ViewOp,

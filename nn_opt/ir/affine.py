@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -28,9 +28,11 @@ def parse_indices(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
     return AffineMapAttr(parsed.replace_dims_and_symbols((), dims, len(dims), 0)), list(operands)
 
 
-def parse_index(parser: Parser) -> tuple[AffineExpr, list[SSAValue]]:
-    """Parse one expression `2 * %j + 1` that stands without brackets."""
-    return _Expression(parser).parse()
+def parse_index(
+    parser: Parser, type_: Attribute | None = None
+) -> tuple[AffineExpr, list[SSAValue]]:
+    """Parse one expression `2 * %j + 1` without brackets, of values of the type (else `index`)."""
+    return _Expression(parser, type_ or IndexType()).parse()
 
 
 @dataclass
@@ -38,6 +40,7 @@ class _Expression:
     """Recursive descent over one affine expression of SSA values."""
 
     parser: Parser
+    type: Attribute
     operands: list[SSAValue] = field(default_factory=list[SSAValue])
 
     def parse(self) -> tuple[AffineExpr, list[SSAValue]]:
@@ -78,7 +81,7 @@ class _Expression:
         return self.dimension(operand)
 
     def dimension(self, operand: UnresolvedOperand) -> AffineExpr:
-        value = self.parser.resolve_operand(operand, IndexType())
+        value = self.parser.resolve_operand(operand, self.type)
         if value not in self.operands:
             self.operands.append(value)
         return AffineExpr.dimension(self.operands.index(value))
@@ -152,9 +155,14 @@ class Linear:
     def expr(self) -> AffineExpr:
         """Return the expression again, dimensions in order."""
         total = AffineExpr.constant(0)
-        for atom, coefficient in sorted(self.terms.items(), key=lambda term: str(term[0])):
+        for atom, coefficient in sorted(self.terms.items(), key=_order):
             total = total + atom * coefficient
         return total + self.constant
+
+
+def _order(term: tuple[AffineExpr, int]) -> tuple[int, str]:
+    text = str(term[0])
+    return len(text), text  # d2 before d10
 
 
 def linear(expr: AffineExpr) -> Linear:
