@@ -1,0 +1,130 @@
+"""Inputs and outputs against what a model says of them: clear errors, copies only where needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nn_opt.runtime.manifest import Dim, TensorInfo, shape_text
+
+Array = NDArray[Any]
+
+
+def named(infos: Sequence[TensorInfo], values: Sequence[object]) -> dict[str, object]:
+    """Pair positional values with the inputs' names.
+
+    Raises: TypeError if their number differs.
+    """
+    if len(values) != len(infos):
+        expected = "; ".join(map(str, infos))
+        raise TypeError(f"got {len(values)} inputs, expected {len(infos)}: {expected}")
+    return {info.name: value for info, value in zip(infos, values, strict=True)}
+
+
+def bind_inputs(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> list[Array]:
+    """Return the inputs in order, row-major, copied only if they are not so already.
+
+    Raises: ValueError for a missing or unknown name or a wrong shape, TypeError for a wrong dtype.
+    """
+    known = {info.name for info in infos}
+    unknown = [name for name in values if name not in known]
+    missing = [str(info) for info in infos if info.name not in values]
+    if unknown:
+        names = ", ".join(repr(info.name) for info in infos)
+        raise ValueError(f"unknown input {unknown[0]!r}; the inputs are {names}")
+    if missing:
+        raise ValueError(f"missing input {'; '.join(missing)}")
+    arrays = [_input(info, values[info.name]) for info in infos]
+    _check_sizes(infos, arrays)
+    return arrays
+
+
+def _input(info: TensorInfo, value: object) -> Array:
+    array = np.asarray(value, None if hasattr(value, "dtype") else info.dtype)
+    if array.dtype != info.dtype:
+        raise TypeError(
+            f"input {info.name!r} has dtype {array.dtype.name}{_order(array)},"
+            f" expected {info.dtype.name}"
+        )
+    return _row_major(array)
+
+
+def _order(array: Array) -> str:
+    return "" if array.dtype.isnative else " in foreign byte order"
+
+
+def _row_major(array: Array) -> Array:
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return np.array(array, order="C", copy=True)
+
+
+def _check_sizes(infos: Sequence[TensorInfo], arrays: Sequence[Array]) -> None:
+    """Sizes must be the stated ones; a named size is the same wherever the name stands."""
+    bound: dict[str, tuple[int, str]] = {}
+    for info, array in zip(infos, arrays, strict=True):
+        if info.shape is None:
+            continue
+        if not _fits(info.shape, array.shape):
+            raise ValueError(
+                f"input {info.name!r} has shape {list(array.shape)},"
+                f" expected {shape_text(info.shape)}"
+            )
+        _bind_names(info, array, bound)
+
+
+def _fits(stated: tuple[Dim, ...], actual: tuple[int, ...]) -> bool:
+    return len(stated) == len(actual) and all(
+        isinstance(want, str) or want == size for want, size in zip(stated, actual, strict=True)
+    )
+
+
+def _bind_names(info: TensorInfo, array: Array, bound: dict[str, tuple[int, str]]) -> None:
+    for axis, (stated, size) in enumerate(zip(info.shape or (), array.shape, strict=True)):
+        if not isinstance(stated, str):
+            continue
+        place = f"axis {axis} of input {info.name!r}"
+        first, origin = bound.setdefault(stated, (size, place))
+        if size != first:
+            raise ValueError(f"size {stated!r} is {size} at {place}, but {first} at {origin}")
+
+
+def prepare_outputs(
+    infos: Sequence[TensorInfo], out: Mapping[str, Array] | None, inputs: Sequence[Array]
+) -> list[tuple[Array, Array]]:
+    """Return for each output (where the code writes, what the caller gets).
+
+    They are the same array unless the caller's own is not row-major or overlaps an input.
+
+    Raises: ValueError for an unknown name, a wrong shape or a read-only array; TypeError for a
+    wrong dtype.
+    """
+    given = dict(out or {})
+    pairs = [_output(info, given.pop(info.name, None), inputs) for info in infos]
+    if given:
+        names = ", ".join(repr(info.name) for info in infos)
+        raise ValueError(f"unknown output {next(iter(given))!r}; the outputs are {names}")
+    return pairs
+
+
+def _output(info: TensorInfo, array: Array | None, inputs: Sequence[Array]) -> tuple[Array, Array]:
+    shape = info.sizes
+    if array is None:
+        made = np.empty(shape, info.dtype)
+        return made, made
+    if not hasattr(array, "dtype") or array.dtype != info.dtype:
+        got = getattr(array, "dtype", type(array).__name__)
+        raise TypeError(f"output {info.name!r} has dtype {got}, expected {info.dtype.name}")
+    if array.shape != shape:
+        raise ValueError(
+            f"output {info.name!r} has shape {list(array.shape)}, expected {list(shape)}"
+        )
+    if not array.flags.writeable:
+        raise ValueError(f"output {info.name!r} is read-only")
+    direct = array.flags.c_contiguous and array.flags.aligned
+    if direct and not any(np.may_share_memory(array, other) for other in inputs):
+        return array, array
+    return np.empty(shape, info.dtype), array

@@ -1,0 +1,140 @@
+"""What a compiled model says of itself: inputs, outputs, memory, kernels; and its JSON form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+FORMAT = 1  # raise when the meaning of a field changes
+Dim = int | str  # a size, or the name of one that is not known before the first call
+
+
+class ManifestError(Exception):
+    """A manifest that says something impossible; the text says what."""
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """One input or output of a model; unknown sizes are names, and None is an unknown rank."""
+
+    name: str
+    shape: tuple[Dim, ...] | None
+    dtype: np.dtype[Any]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype.name}{shape_text(self.shape)}"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape, which must be known."""
+        assert self.is_static, f"the shape of {self} is not known"
+        return tuple(size for size in self.shape or () if isinstance(size, int))
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every size is known."""
+        return self.shape is not None and all(isinstance(size, int) for size in self.shape)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One function of a model, the nodes it covers, and its arithmetic operations a call."""
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    flops: int = 0
+
+
+@dataclass(frozen=True)
+class Region:
+    """A temporary's place in the arena, in bytes, and the steps between which it is alive."""
+
+    name: str
+    offset: int
+    size: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that must be known to run a model besides its code and weights."""
+
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    arena_bytes: int = 0
+    weight_bytes: int = 0
+    target: str = ""
+    cpu: str = ""
+    compiler: str = ""
+    kernels: tuple[Kernel, ...] = ()
+    arena_plan: tuple[Region, ...] = ()
+    external: Mapping[str, str] | None = None  # weight files beside the model: name to SHA-256
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every size of the inputs is known."""
+        return all(info.is_static for info in self.inputs)
+
+
+def shape_text(shape: tuple[Dim, ...] | None) -> str:
+    """Return a shape as text, such as [N, 3, 224, 224]."""
+    return "[...]" if shape is None else f"[{', '.join(map(str, shape))}]"
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    """Return a NumPy dtype; those that NumPy lacks come from ml_dtypes."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def to_json(manifest: Manifest) -> bytes:
+    """Return the manifest as JSON."""
+    record = asdict(manifest) | {"format": FORMAT}
+    for key in ("inputs", "outputs"):
+        record[key] = [[i.name, i.shape, i.dtype.name] for i in getattr(manifest, key)]
+    return json.dumps(record, sort_keys=True).encode()
+
+
+def from_json(text: bytes) -> Manifest:
+    """Read a manifest, trusting nothing.
+
+    Raises: ManifestError.
+    """
+    try:
+        record: Any = json.loads(text)
+        if record.pop("format") != FORMAT:
+            raise ManifestError("written by another version")
+        for key in ("inputs", "outputs"):
+            record[key] = tuple(_tensor(*entry) for entry in record[key])
+        record["kernels"] = tuple(
+            Kernel(k["name"], tuple(k["nodes"]), k["flops"]) for k in record["kernels"]
+        )
+        record["arena_plan"] = tuple(Region(**region) for region in record["arena_plan"])
+        manifest = Manifest(**record)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ManifestError(f"not a manifest: {error}") from error
+    _check_types(manifest)
+    return manifest
+
+
+def _tensor(name: str, shape: list[Dim] | None, dtype: str) -> TensorInfo:
+    sizes_fit = all(isinstance(d, str) or (type(d) is int and d >= 0) for d in shape or ())
+    if type(name) is not str or not sizes_fit:
+        raise ManifestError(f"not a tensor: {name!r} {shape!r}")
+    return TensorInfo(name, None if shape is None else tuple(shape), dtype_named(dtype))
+
+
+def _check_types(manifest: Manifest) -> None:
+    """Sizes are used as they stand, so they must be sizes."""
+    for field in fields(manifest):
+        value = getattr(manifest, field.name)
+        if field.name.endswith("_bytes") and not (type(value) is int and 0 <= value < 1 << 48):
+            raise ManifestError(f"{field.name} is {value!r}")

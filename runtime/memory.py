@@ -1,0 +1,66 @@
+"""Blocks of memory for weights and temporaries, on huge pages where the system has them."""
+
+from __future__ import annotations
+
+import io
+import mmap
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_HUGE = 2 << 20  # bytes of a huge page on x86-64 and aarch64
+_KEPT = 8  # arenas that a model keeps for its next calls
+
+
+class Block:
+    """Some bytes, aligned to 4096 at least; freed with the last array that views them."""
+
+    def __init__(self, size: int) -> None:
+        """Allocate zeros, on huge pages if the size is worth one."""
+        spare = _HUGE if size >= _HUGE else 0
+        # private: the child of a fork must not write into its parent's temporaries
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        area = mmap.mmap(-1, max(size + spare, 1), flags=flags)
+        if spare and hasattr(mmap, "MADV_HUGEPAGE"):
+            area.madvise(mmap.MADV_HUGEPAGE)
+        whole = np.frombuffer(area, np.uint8)
+        start = -whole.ctypes.data % _HUGE if spare else 0
+        self.bytes: NDArray[Any] = whole[start : start + size]
+
+    @classmethod
+    def mapped(cls, file: io.FileIO, offset: int, size: int) -> Block:
+        """Map a part of a file, read-only; `offset` is a multiple of the page size."""
+        block = cls(0)
+        if size:
+            area = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=offset)
+            block.bytes = np.frombuffer(area, np.uint8)
+        return block
+
+    @property
+    def address(self) -> int:
+        """Where the block starts."""
+        return self.bytes.ctypes.data
+
+
+class Arenas:
+    """The temporaries' blocks of one model: each call in progress has its own."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._free: list[Block] = []
+
+    @contextmanager
+    def borrow(self) -> Generator[int]:
+        """Yield the address of a block that nobody else uses meanwhile."""
+        try:
+            block = self._free.pop()  # list.pop and append are atomic
+        except IndexError:
+            block = Block(self._size)
+        try:
+            yield block.address
+        finally:
+            if len(self._free) < _KEPT:
+                self._free.append(block)

@@ -1,0 +1,129 @@
+"""`Model`: what `nn_opt.compile` returns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from nn_opt.runtime.arguments import bind_inputs, named, prepare_outputs
+from nn_opt.runtime.manifest import Manifest, Region, TensorInfo
+from nn_opt.runtime.profile import KernelTime, measure
+from nn_opt.runtime.program import Program
+
+Array = NDArray[Any]
+Shapes = tuple[tuple[int, ...], ...]  # of the inputs, in order
+
+
+class Builder(Protocol):
+    """The compiler's side of a model; injected, so that the runtime needs no compiler."""
+
+    def program(self, shapes: Shapes, *, profile: bool = False) -> Program:
+        """Return the model compiled for inputs of these shapes."""
+        ...
+
+    def text(self, level: str, shapes: Shapes) -> str:
+        """Return the model's IR at a level, for inputs of these shapes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes a call needs besides inputs and outputs, and where each temporary lies in the arena."""
+
+    arena_bytes: int
+    weight_bytes: int
+    plan: tuple[Region, ...]
+
+    @property
+    def peak_bytes(self) -> int:
+        """Temporaries and weights together."""
+        return self.arena_bytes + self.weight_bytes
+
+
+class Model:
+    """A compiled model; with inputs of unknown sizes, each set is compiled at its first call."""
+
+    def __init__(self, manifest: Manifest, builder: Builder, threads: int) -> None:
+        self.inputs: tuple[TensorInfo, ...] = manifest.inputs
+        self.outputs: tuple[TensorInfo, ...] = manifest.outputs
+        self.threads = threads
+        self._builder = builder
+        self._programs: dict[Shapes, Program] = {}
+        self._profiled: dict[Shapes, Program] = {}
+        self._lock = threading.Lock()
+        self._latest: Shapes | None = None
+        if manifest.is_static:
+            self._latest = tuple(info.sizes for info in manifest.inputs)
+
+    def __call__(self, *arrays: object) -> Any:
+        """Run on inputs in order; return the one output, or a tuple of them."""
+        results = tuple(self.run(named(self.inputs, arrays)).values())
+        return results[0] if len(results) == 1 else results
+
+    def run(
+        self,
+        inputs: Mapping[str, object],
+        *,
+        out: Mapping[str, Array] | None = None,
+        threads: int | None = None,
+    ) -> dict[str, Array]:
+        """Run on named inputs and return named outputs, those in `out` written in place.
+
+        Raises: ValueError or TypeError naming the input or output that does not fit.
+        """
+        arrays = bind_inputs(self.inputs, inputs)
+        program = self._program(arrays, self._programs)
+        pairs = prepare_outputs(program.manifest.outputs, out, arrays)
+        program.run(arrays, [written for written, _ in pairs], threads or self.threads)
+        for written, wanted in pairs:
+            if written is not wanted:
+                wanted[...] = written
+        return {info.name: pair[1] for info, pair in zip(self.outputs, pairs, strict=True)}
+
+    def prepare(self, *shapes: Sequence[int]) -> None:
+        """Compile for inputs of these shapes now (none if known) rather than at the first call."""
+        self._at(tuple(map(tuple, shapes)) or self._known(), self._programs)
+
+    @property
+    def memory(self) -> Memory:
+        """What a call needs; for unknown sizes, the latest call's.
+
+        Raises: ValueError if the sizes are unknown and there was no call.
+        """
+        manifest = self._at(self._known(), self._programs).manifest
+        return Memory(manifest.arena_bytes, manifest.weight_bytes, manifest.arena_plan)
+
+    def ir(self, level: str) -> str:
+        """Return the IR at a level: "graph", "tensor", "loop", "llvm"; sizes as for `memory`."""
+        return self._builder.text(level, self._known())
+
+    def profile(self, inputs: Mapping[str, object], repeat: int = 10) -> list[KernelTime]:
+        """Return each kernel's median time over some runs of a variant compiled for timing."""
+        arrays = bind_inputs(self.inputs, inputs)
+        program = self._program(arrays, self._profiled)
+        outputs = [written for written, _ in prepare_outputs(program.manifest.outputs, None, [])]
+        return measure(program, arrays, outputs, self.threads, repeat)
+
+    def _program(self, arrays: Sequence[Array], programs: dict[Shapes, Program]) -> Program:
+        return self._at(tuple(array.shape for array in arrays), programs)
+
+    def _at(self, shapes: Shapes, programs: dict[Shapes, Program]) -> Program:
+        program = programs.get(shapes)
+        if program is None:
+            with self._lock:
+                if shapes not in programs:
+                    timed = programs is self._profiled
+                    programs[shapes] = self._builder.program(shapes, profile=timed)
+                program = programs[shapes]
+        self._latest = shapes
+        return program
+
+    def _known(self) -> Shapes:
+        if self._latest is None:
+            names = "; ".join(map(str, self.inputs))
+            raise ValueError(f"sizes are not known before the first call: {names}")
+        return self._latest

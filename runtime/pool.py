@@ -1,0 +1,74 @@
+"""The process's thread pool: machine code from pool.ll, loaded once and offered to every model."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import platform
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from nn_opt.runtime.llvm import llvm
+from nn_opt.runtime.loader import RuntimeFault, native_machine
+
+# What differs between machines: the spin hint, and the number of the futex system call.
+_MACHINES = {
+    "x86_64": {"PAUSE": "pause", "FUTEX": "202"},
+    "aarch64": {"PAUSE": "yield", "FUTEX": "98"},
+}
+_lock = threading.Lock()
+
+# void(main, inputs, outputs, weights, arena, threads); ctypes frees the interpreter meanwhile
+_CALL = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Entry points of the loaded pool."""
+
+    call: Any
+    stop: Any
+    profile: Any
+
+
+def pool_text() -> str:
+    """Return the pool's LLVM IR for this machine.
+
+    Raises: RuntimeFault on a system that is not 64-bit Linux on x86 or ARM.
+    """
+    machine = platform.machine()
+    if platform.system() != "Linux" or machine not in _MACHINES:
+        raise RuntimeFault(
+            f"error: models cannot run on {platform.system()} {machine}\n"
+            "  hint: compiled code runs on Linux, x86_64 or aarch64"
+        )
+    source = Path(__file__).with_name("pool.ll").read_text(encoding="utf-8")
+    return Template(source).substitute(_MACHINES[machine], SIG_SETMASK="2")
+
+
+def pool() -> Pool:
+    """Return the pool, loaded at the first call."""
+    with _lock:
+        return _load()
+
+
+@lru_cache(maxsize=1)
+def _load() -> Pool:
+    machine = native_machine(optimize=1)
+    module = llvm.parse_assembly(pool_text())
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    address = engine.get_function_address
+    for name in ("nn_parallel", "nn_profile"):
+        llvm.add_symbol(name, address(name))
+    ctypes.CFUNCTYPE(None)(address("nn_pool_init"))()
+    stop = ctypes.CFUNCTYPE(None)(address("nn_pool_stop"))
+    profile = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address("nn_profile_into"))
+    loaded = Pool(_CALL(address("nn_call")), stop, profile)
+    atexit.register(stop)
+    engine.detach()  # workers stand in this code until the process ends: never unload it
+    return loaded

@@ -1,0 +1,50 @@
+"""How many threads this process may use."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+from nn_opt.runtime.loader import RuntimeFault
+
+MOST = 256  # threads a pool can hold
+
+
+def thread_count(asked: int | None = None) -> int:
+    """Return the number of threads to use: what was asked for, else what the process is allowed.
+
+    Raises: RuntimeFault if `asked` is not between 1 and 256.
+    """
+    if asked is None:
+        return min(available_threads(), MOST)
+    if not 1 <= asked <= MOST:
+        raise RuntimeFault(f"error: threads is {asked}, expected 1 to {MOST}")
+    return asked
+
+
+def available_threads() -> int:
+    """Return the least of CPU affinity, the control group's quota and OMP_NUM_THREADS."""
+    limits = [len(os.sched_getaffinity(0)), _quota(Path("/sys/fs/cgroup"))]
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if asked.isdecimal() and int(asked) > 0:
+        limits.append(int(asked))
+    return max(1, min(limits))
+
+
+def _quota(root: Path) -> int:
+    """Return the CPUs a control group (version 2, then 1) grants, rounded up; 256 if unlimited."""
+    quotas = [_read(root / "cpu.max")]
+    group = root / "cpu"
+    quotas.append([*_read(group / "cpu.cfs_quota_us"), *_read(group / "cpu.cfs_period_us")])
+    for words in quotas:
+        if len(words) == 2 and all(word.isdecimal() for word in words) and int(words[1]) > 0:
+            return max(1, math.ceil(int(words[0]) / int(words[1])))
+    return MOST
+
+
+def _read(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii").split()
+    except (OSError, UnicodeDecodeError):
+        return []

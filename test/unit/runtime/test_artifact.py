@@ -1,0 +1,161 @@
+"""Artifacts and the cache: what was written is read; nothing else is."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import numpy as np
+import pytest
+from tiny_models import scale_artifact
+
+from nn_opt.runtime.artifact import ArtifactError, pack_weights, read, write
+from nn_opt.runtime.cache import Cache, key_of, open_cache
+from nn_opt.runtime.manifest import ManifestError, from_json, to_json
+from nn_opt.runtime.program import Program
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def run(artifact) -> np.ndarray:
+    y = np.empty_like(X)
+    Program(artifact).run([X], [y], 1)
+    return y
+
+
+def test_what_was_written_runs(tmp_path):
+    write(scale_artifact((2, 3), factor=3), tmp_path / "a")
+    assert os.listdir(tmp_path) == ["a"]
+    artifact = read(tmp_path / "a")
+    assert artifact.weights.address % 4096 == 0
+    np.testing.assert_array_equal(run(artifact), 3 * X + 1)
+
+
+def test_every_changed_byte_is_noticed(tmp_path):
+    path = tmp_path / "a"
+    write(scale_artifact((2, 3)), path)
+    whole = path.read_bytes()
+    used = [*range(0, 2000, 7), *range(len(whole) - 64, len(whole))]
+    for place in used:
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x40
+        path.write_bytes(damaged)
+        with pytest.raises(ArtifactError):
+            read(path)
+
+
+@pytest.mark.parametrize("keep", [0, 1, 15, 100, 500, 4096, -1])
+def test_cut_and_grown_files(tmp_path, keep):
+    path = tmp_path / "a"
+    write(scale_artifact((2, 3)), path)
+    whole = path.read_bytes()
+    for content in (whole[:keep], whole + b"\0", b"foreign" * 100):
+        path.write_bytes(content)
+        with pytest.raises(ArtifactError):
+            read(path)
+
+
+def test_manifests():
+    manifest = scale_artifact((2, 3)).manifest
+    assert from_json(to_json(manifest)) == manifest
+    text = to_json(manifest)
+    for old, new in (
+        (b'"arena_bytes": 24', b'"arena_bytes": -1'),
+        (b'"arena_bytes": 24', b'"arena_bytes": 1e3'),
+        (b'"format": 1', b'"format": 99'),
+        (b'"float32"', b'"no such type"'),
+        (b"[2, 3]", b"[2, -3]"),
+        (b'"target"', b'"other"'),
+    ):
+        assert old in text
+        with pytest.raises(ManifestError):
+            from_json(text.replace(old, new))
+    for text in (b"", b"[]", b"1", b"{}", b"[" * 100_000):
+        with pytest.raises(ManifestError):
+            from_json(text)
+
+
+def test_weights_keep_their_places():
+    arrays = [np.arange(3, dtype=np.int64), np.zeros((0, 2), np.float32), np.array(True)]
+    block = pack_weights(arrays, [0, 64, 128], 192)
+    assert block.address % 64 == 0
+    np.testing.assert_array_equal(block.bytes[:24].view(np.int64), [0, 1, 2])
+    assert block.bytes[128] == 1
+    with pytest.raises(AssertionError, match="outside its block"):
+        pack_weights([np.zeros(9, np.int64)], [0], 64)
+
+
+def test_cache_round_trip(tmp_path):
+    cache = open_cache(tmp_path / "cache")
+    key = key_of(["a", b"b"])
+    assert cache.load(key) is None
+    cache.store(key, scale_artifact((2, 3)))
+    np.testing.assert_array_equal(run(cache.load(key)), 2 * X + 1)
+    (path,) = cache.folder.iterdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    assert cache.load(key) is None
+
+
+def test_keys_know_where_parts_end():
+    assert len({key_of(p) for p in (["ab"], ["a", "b"], ["", "ab"], ["ab", ""], [])}) == 5
+
+
+def test_a_folder_that_others_may_write_is_not_used(tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.warns(UserWarning, match="writable by nobody else"):
+        cache = open_cache(tmp_path)
+    cache.store("k", scale_artifact((2, 3)))
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_entry_that_others_may_write_is_not_used(tmp_path):
+    cache = open_cache(tmp_path / "cache")
+    cache.store("k", scale_artifact((2, 3)))
+    (path,) = cache.folder.iterdir()
+    path.chmod(0o622)
+    assert cache.load("k") is None
+    path.chmod(0o600)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert cache.load("k") is None
+
+
+def test_settings(tmp_path, monkeypatch):
+    monkeypatch.setenv("NN_OPT_CACHE", str(tmp_path / "env"))
+    assert open_cache().folder == tmp_path / "env"
+    assert (tmp_path / "env").stat().st_mode & 0o777 == 0o700
+    assert open_cache(False).folder is None
+    (tmp_path / "file").write_text("")
+    with pytest.warns(UserWarning, match="no cache"):
+        assert open_cache(tmp_path / "file" / "sub").folder is None
+
+
+def test_old_entries_go_when_the_cache_is_full(tmp_path, monkeypatch):
+    monkeypatch.setattr("nn_opt.runtime.cache._LIMIT_BYTES", 12_000)
+    cache = Cache(tmp_path)
+    for age, key in enumerate("abcd"):
+        cache.store(key, scale_artifact((2, 3)))
+        for path in tmp_path.glob(f"{key}*"):
+            os.utime(path, (1000 + age, 1000 + age))
+    assert cache.load("a") is None
+    assert cache.load("d") is not None
+
+
+def _store_many(folder: str) -> None:
+    cache = open_cache(folder)
+    for k in range(20):
+        cache.store(f"key{k % 2}", scale_artifact((2, 3)))
+        entry = cache.load(f"key{k % 2}")
+        assert entry is not None
+        np.testing.assert_array_equal(run(entry), 2 * X + 1)
+
+
+def test_processes_share_a_cache(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_store_many, args=(str(tmp_path / "c"),)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(timeout=120)
+        assert worker.exitcode == 0
+    assert len(os.listdir(tmp_path / "c")) == 2

@@ -1,0 +1,48 @@
+"""Object code: what it needs is known before it runs."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_models import assemble
+
+from nn_opt.runtime.loader import LoadedCode, Unloadable, symbols
+
+NEEDS = """
+declare float @{name}(float)
+define float @f(float %x) {{
+  %y = call float @{name}(float %x)
+  ret float %y
+}}
+"""
+
+
+def test_an_unknown_function_is_named_instead_of_called_at_address_zero():
+    with pytest.raises(Unloadable, match="functions that are not here: no_such_function"):
+        LoadedCode([assemble(NEEDS.format(name="no_such_function"))])
+
+
+@pytest.mark.parametrize("name", ["expf", "erff", "tanhf", "fmodf", "cbrtf"])
+def test_the_c_library_is_at_hand(name):
+    assert LoadedCode([assemble(NEEDS.format(name=name))]).address("f")
+
+
+def test_a_function_of_one_object_may_be_called_from_another():
+    other = "define float @mine(float %x) { ret float %x }"
+    assert LoadedCode([assemble(NEEDS.format(name="mine")), assemble(other)]).address("f")
+
+
+def test_a_missing_entry_is_an_error():
+    with pytest.raises(Unloadable, match="no function 'nn_main'"):
+        LoadedCode([assemble("define void @f() { ret void }")]).address("nn_main")
+
+
+def test_symbols_of_an_object():
+    table = dict(symbols(assemble(NEEDS.format(name="expf"))))
+    assert table == {"f": True, "expf": False}
+
+
+def test_damaged_objects_are_refused():
+    good = assemble(NEEDS.format(name="expf"))
+    for bad in (b"", b"\x7fELF", good[: len(good) // 2], good[:-1], bytes(len(good))):
+        with pytest.raises(Unloadable, match="not a 64-bit ELF object"):
+            list(symbols(bad))
