@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    Builtin,
+    ComplexType,
+    FileLineColLoc,
+    IndexType,
+    IntAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.ir import Dialect, Operation
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
@@ -52,6 +64,18 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
 
 class LocatingParser(Parser):
     """Give each op without `loc(...)` the place where its text starts."""
+
+    @dataclass
+    class _TensorLiteralElement(Parser._TensorLiteralElement):
+        """An element of `dense<...>`; hexadecimal digits are the bits of a float, as in MLIR."""
+
+        def to_type(
+            self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType
+        ):
+            if isinstance(type, AnyFloat) and self.span.text[:2].lower() == "0x":
+                assert isinstance(self.value, int)
+                return type.unpack(self.value.to_bytes(type.size, "little"), 1)[0]
+            return super().to_type(parser, type)
 
     def __init__(self, ctx: Context, text: str, filename: str):
         super().__init__(ctx, "", filename)

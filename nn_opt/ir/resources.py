@@ -92,6 +92,8 @@ def dense_of(array: Array) -> DenseIntOrFPElementsAttr:
     """Return `dense<...>` with the array's bytes."""
     type_ = tensor_type(array.shape, mlir_type(array.dtype))
     packed = np.ascontiguousarray(array).reshape(array.shape)
+    if packed.dtype == np.bool_:
+        packed = -packed.view(np.int8)  # xDSL keeps `true` as -1
     return DenseIntOrFPElementsAttr(type_, BytesAttr(packed.tobytes()))  # pyright: ignore[reportArgumentType]
 
 
@@ -109,7 +111,8 @@ def array_of(value: Attribute, type_: Attribute) -> Array:
         return value.data.array
     assert isinstance(value, DenseIntOrFPElementsAttr)
     dtype = numpy_dtype(element_type(type_))
-    flat = np.frombuffer(value.data.data, dtype)
+    flat = np.frombuffer(value.data.data, np.int8 if dtype == np.bool_ else dtype)
+    flat = flat != 0 if dtype == np.bool_ else flat
     shape = shape_of(type_)
     if flat.size == 1:
         return np.broadcast_to(flat.reshape(()), shape)

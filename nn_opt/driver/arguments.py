@@ -1,0 +1,198 @@
+"""The command line: pass flags in the order given, everything else through argparse."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from nn_opt import __version__
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.pass_specs import split_passes, suggestion
+from nn_opt.pipelines import PIPELINES
+from nn_opt.registry import PASSES
+
+_PASS_FLAG = re.compile(r"--([a-z][\w-]*)(?:\{(.*)\}|=(.*))?", re.DOTALL)
+_PIPELINE = "--pass-pipeline"
+_CHECK_TOLERANCE = 1e-5  # of the largest element; sums in another order differ by about 1e-6
+
+# argparse would take the file name after a flag with an optional value for that value.
+_WITHOUT_VALUE = {
+    "--check": f"--check={_CHECK_TOLERANCE}",
+    "--show-dialects": "--show-dialects=all",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    passes: list[tuple[str, str]]
+    input: str
+    output: str
+    split_input_file: bool
+    verify_each: bool
+    verify_diagnostics: bool
+    print_before: list[str]
+    print_after: list[str]
+    print_after_change: bool
+    timing: bool
+    allow_unregistered_dialect: bool
+    print_op_generic: bool
+    print_locations: bool
+    list_passes: bool
+    pass_help: str | None
+    show_dialects: str | None
+    weights: str | None
+    emit_weights: str | None
+    inline_weights: bool
+    target: str | None
+    dim: list[str]
+    check: float | None
+    emit: str
+    remarks: bool
+    debug: bool
+
+    @property
+    def dims(self) -> dict[str, int]:
+        """The sizes given to unknown dimensions of a model, by name."""
+        sizes: dict[str, int] = {}
+        for text in self.dim:
+            name, _, size = text.partition("=")
+            if not size.isdecimal():
+                raise DiagnosticError(f"error: --dim is '{text}', expected NAME=SIZE")
+            sizes[name] = int(size)
+        return sizes
+
+
+def parse_arguments(argv: Sequence[str]) -> Options:
+    """Return the options of a command line.
+
+    Raises: DiagnosticError for a flag that is neither an option, a pass nor a pipeline.
+    """
+    passes, rest = split_pass_flags(argv)
+    parser = _make_parser()
+    known, unknown = parser.parse_known_args(rest)
+    if unknown:
+        _refuse(unknown[0], parser)
+    values: dict[str, Any] = vars(known)
+    return Options(passes=passes, **values)
+
+
+def split_pass_flags(argv: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the (pass, options) pairs in order, and the arguments that are no passes."""
+    passes: list[tuple[str, str]] = []
+    rest: list[str] = []
+    pending = iter(argv)
+    for argument in pending:
+        if argument == _PIPELINE or argument.startswith(f"{_PIPELINE}="):
+            inline = argument.partition("=")[2]
+            passes += split_passes(inline or next(pending, ""))
+            continue
+        flag = _PASS_FLAG.fullmatch(argument)
+        name = flag[1].replace("_", "-") if flag else ""
+        if flag and (name in PASSES or name in PIPELINES):
+            passes.append((name, flag[2] or flag[3] or ""))
+        else:
+            rest.append(_WITHOUT_VALUE.get(argument, argument))
+    return passes, rest
+
+
+def _refuse(argument: str, parser: argparse.ArgumentParser) -> NoReturn:
+    if not argument.startswith("-"):
+        raise DiagnosticError(f"error: more than one input file: '{argument}'")
+    flag = argument.partition("=")[0].partition("{")[0]
+    names = [*PASSES, *PIPELINES]
+    flags = [f"--{name}" for name in names] + re.findall(r"--[\w-]+", parser.format_usage())
+    hint = suggestion(flag, flags) or "\n  hint: --list-passes lists the passes, --help the rest"
+    raise DiagnosticError(f"error: unknown pass or option '{flag}'{hint}")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise DiagnosticError(f"error: {message}\n  hint: --help lists the options")
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="nn-opt",
+        description="Read a model (.onnx) or textual IR, run passes in order, print IR.",
+        epilog="Each pass and pipeline is a flag: --fuse-ops, --fuse-ops{max-depth=4}; "
+        "see --list-passes and --pass-help=NAME.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("input", nargs="?", default="-", help="file to read; - is standard input")
+    parser.add_argument("-o", dest="output", default="-", metavar="FILE", help="file to write")
+    parser.add_argument("--version", action="version", version=f"nn-opt {__version__}")
+    _add_switches(parser)
+    _add_dumps(parser)
+    _add_values(parser)
+    return parser
+
+
+def _add_switches(parser: argparse.ArgumentParser) -> None:
+    switches = {
+        "split-input-file": "treat the parts between `// -----` as files of their own",
+        "verify-diagnostics": "check the messages against `// expected-error@+1 {{...}}`",
+        "timing": "print the time of each pass to stderr",
+        "allow-unregistered-dialect": "accept operations that no dialect defines",
+        "print-op-generic": "print the generic form of every operation",
+        "print-locations": "print the source location of every operation",
+        "list-passes": "print the passes and pipelines, and stop",
+        "inline-weights": "print weights as dense text instead of keys",
+        "remarks": "print why passes did or did not fire, to stderr",
+        "debug": "show a traceback with an error",
+    }
+    for name, text in switches.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
+    parser.add_argument(
+        "--verify-each",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="verify the module after each pass (default)",
+    )
+
+
+def _add_dumps(parser: argparse.ArgumentParser) -> None:
+    for when in ("before", "after"):
+        dest = f"print_{when}"
+        parser.add_argument(
+            f"--print-ir-{when}",
+            dest=dest,
+            action="append",
+            default=[],
+            metavar="PASS",
+            help=f"print the module {when} a pass, to stderr",
+        )
+        parser.add_argument(
+            f"--print-ir-{when}-all",
+            dest=dest,
+            action="append_const",
+            const="all",
+            help=f"... {when} every pass",
+        )
+    parser.add_argument(
+        "--print-ir-after-change",
+        dest="print_after_change",
+        action="store_true",
+        help="print the module after each pass that changed it, to stderr",
+    )
+
+
+def _add_values(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--pass-help", metavar="NAME", help="print what a pass does and its options, and stop")
+    add("--show-dialects", metavar="NAME", help="print the dialects, or the ops of one, and stop")
+    add("--weights", metavar="FILE", help="safetensors file with the weights of the input")
+    add("--emit-weights", metavar="FILE", help="write the weights of the result to this file")
+    add("--target", metavar="NAME", help="machine to compile for; host is this one")
+    add("--dim", action="append", default=[], metavar="N=1", help="size of a model's dimension")
+    add("--emit", choices=("mlir", "llvm-ir"), default="mlir", help="what to print")
+    add(
+        "--check",
+        type=float,
+        metavar="RTOL",
+        help="run the module before and after each pass and compare",
+    )

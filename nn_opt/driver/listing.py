@@ -1,0 +1,83 @@
+"""What the tool knows: passes, their options, dialects, operations."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from xdsl.ir import Operation
+from xdsl.utils.hints import type_repr
+
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.parsing import DIALECTS, make_context
+from nn_opt.pass_specs import field_types, suggestion
+from nn_opt.pipelines import PIPELINES
+from nn_opt.registry import PASSES, load_pass
+
+
+def _documentation(thing: type[Any]) -> str:
+    return inspect.cleandoc(thing.__doc__ or "")
+
+
+def _summary(thing: type[Any]) -> str:
+    return _documentation(thing).split("\n")[0]
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    rows = list(rows)
+    width = max((len(name) for name, _ in rows), default=0)
+    return "".join(f"  {name:{width}}  {text}".rstrip() + "\n" for name, text in rows)
+
+
+def list_passes() -> str:
+    """Return a table of the passes and pipelines."""
+    passes = _table((f"--{name}", _summary(load_pass(name))) for name in PASSES)
+    pipelines = _table((f"--{name}", " ".join(steps)) for name, steps in PIPELINES.items())
+    return f"passes\n{passes}\npipelines\n{pipelines}"
+
+
+def pass_help(name: str) -> str:
+    """Return what a pass or pipeline does, and its options with type and default.
+
+    Raises: DiagnosticError for an unknown name.
+    """
+    name = name.removeprefix("--")
+    if name in PIPELINES:
+        return f"--{name}: a pipeline\n{_table((f'--{step}', '') for step in PIPELINES[name])}"
+    if name not in PASSES:
+        hint = suggestion(name, [*PASSES, *PIPELINES])
+        raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
+    cls = load_pass(name)
+    defaults = {f.name: f.default for f in dataclasses.fields(cls)}
+    options = [
+        (option, f"{type_repr(type_)} = {_default(defaults[option.replace('-', '_')])}")
+        for option, type_ in field_types(cls).items()
+    ]
+    tail = f"options\n{_table(options)}" if options else "no options\n"
+    return f"--{name}\n{_documentation(cls)}\n\n{tail}"
+
+
+def _default(value: object) -> str:
+    if value is dataclasses.MISSING:
+        return "(required)"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def show_dialects(name: str) -> str:
+    """Return the names of the dialects, or a table of the operations of one.
+
+    Raises: DiagnosticError for an unknown dialect.
+    """
+    names = ["builtin", *DIALECTS]
+    if name == "all":
+        return "".join(f"{dialect}\n" for dialect in names)
+    if name not in names:
+        raise DiagnosticError(f"error: unknown dialect '{name}'{suggestion(name, names)}")
+    operations = make_context().get_dialect(name).operations
+    return _table((operation.name, _op_summary(operation)) for operation in operations)
+
+
+def _op_summary(operation: type[Operation]) -> str:
+    return _summary(operation)

@@ -1,0 +1,75 @@
+"""Input to modules: a file or standard input, text or ONNX, whole or in parts."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from nn_opt.driver.arguments import Options
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.parsing import parse_module
+
+SPLIT = "// -----"
+_SPLIT_LINE = re.compile(r"^// -----[^\n]*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of the input; a text is None for a model, which the front-end reads by itself."""
+
+    filename: str
+    text: str | None
+    first_line: int = 1
+
+
+def read_chunks(options: Options) -> list[Chunk]:
+    """Return the parts of the input, one unless it is to be split.
+
+    Raises: DiagnosticError if the input cannot be read.
+    """
+    if options.input == "-":
+        return _split("<stdin>", sys.stdin.buffer.read(), options.split_input_file)
+    path = Path(options.input)
+    if path.suffix == ".onnx":
+        return [Chunk(options.input, None)]
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DiagnosticError(f"{path}: error: {error.strerror}") from error
+    return _split(options.input, content, options.split_input_file)
+
+
+def _split(filename: str, content: bytes, split: bool) -> list[Chunk]:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = content.count(b"\n", 0, error.start) + 1
+        raise DiagnosticError(f"{filename}:{place}:1: error: this is no UTF-8 text") from error
+    if not split:
+        return [Chunk(filename, text)]
+    starts = [0, *(match.end() for match in _SPLIT_LINE.finditer(text))]
+    ends = [*(match.start() for match in _SPLIT_LINE.finditer(text)), len(text)]
+    return [
+        Chunk(filename, text[start:end], text.count("\n", 0, start) + 1)
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def load(ctx: Context, chunk: Chunk, options: Options) -> ModuleOp:
+    """Return the module of a part of the input; its lines count from the top of the file."""
+    if chunk.text is None:
+        from nn_opt.frontends.onnx import import_model
+
+        return import_model(chunk.filename, options.dims)
+    weights = None
+    if options.weights is not None:
+        from nn_opt.ir.weights import WeightsFile
+
+        weights = WeightsFile(options.weights)
+    text = "\n" * (chunk.first_line - 1) + chunk.text
+    return parse_module(ctx, text, chunk.filename, weights)

@@ -1,0 +1,153 @@
+"""One run of nn-opt, from arguments to output; nothing is printed unless all went well."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException, InterpretationError
+
+from nn_opt.driver.arguments import Options, parse_arguments
+from nn_opt.driver.instruments import Clock, make_instruments
+from nn_opt.driver.sources import SPLIT, Chunk, load, read_chunks
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.parsing import make_context
+from nn_opt.ir.printing import print_module
+from nn_opt.ir.remarks import collect_remarks
+from nn_opt.ir.verify import verify
+from nn_opt.pipelines import expand, run_passes
+
+USER_ERRORS = (DiagnosticError, DiagnosticException, InterpretationError)
+
+
+def run_tool(argv: list[str]) -> int:
+    """Do what a command line says; return the exit status."""
+    debug = "--debug" in argv
+    try:
+        options = parse_arguments(argv)
+        information = _information(options)
+        if information is not None:
+            sys.stdout.write(information)
+            return 0
+        return _run(options)
+    except USER_ERRORS as error:
+        if debug:
+            raise
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+def _information(options: Options) -> str | None:
+    """Return the answer to an option that only asks."""
+    if not (options.list_passes or options.pass_help or options.show_dialects):
+        return None
+    from nn_opt.driver import listing
+
+    if options.list_passes:
+        return listing.list_passes()
+    if options.pass_help:
+        return listing.pass_help(options.pass_help)
+    return listing.show_dialects(options.show_dialects or "all")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one part of the input: its text, or a diagnostic; and the remarks made."""
+
+    text: str
+    error: str
+    remarks: list[str]
+
+
+def _run(options: Options) -> int:
+    clock = Clock()
+    outcomes: list[Outcome] = []
+    problems: list[str] = []
+    for chunk in read_chunks(options):
+        outcome = _process(chunk, options, clock)
+        outcomes.append(outcome)
+        problems += _problems(chunk, outcome, options)
+        if options.remarks:
+            sys.stderr.writelines(f"{remark}\n" for remark in outcome.remarks)
+    if options.timing:
+        sys.stderr.write(clock.report())
+    sys.stderr.writelines(f"{problem}\n" for problem in problems)
+    if problems:
+        return 1
+    _write(f"{SPLIT}\n".join(outcome.text for outcome in outcomes), options)
+    return 0
+
+
+def _problems(chunk: Chunk, outcome: Outcome, options: Options) -> list[str]:
+    """Return the diagnostics to show: the error, or what differs from what the file expects."""
+    if not options.verify_diagnostics:
+        return [outcome.error] if outcome.error else []
+    from nn_opt.driver.expectations import expected_messages, message_of, mismatches
+
+    said = [*outcome.remarks, *([outcome.error] if outcome.error else [])]
+    expected = expected_messages(chunk.text or "", chunk.first_line)
+    return mismatches(expected, [message_of(text) for text in said], chunk.filename)
+
+
+def _process(chunk: Chunk, options: Options, clock: Clock) -> Outcome:
+    """Load, transform and print one part."""
+    with collect_remarks() as remarks:
+        text = error = ""
+        try:
+            text = _transform(chunk, options, clock)
+        except USER_ERRORS as caught:
+            if options.debug and not options.verify_diagnostics:
+                raise
+            error = str(caught)
+            if "error: " not in error.split("\n")[0]:
+                error = f"{chunk.filename}: error: {error}"
+    return Outcome(text, error, [str(remark) for remark in remarks])
+
+
+def _transform(chunk: Chunk, options: Options, clock: Clock) -> str:
+    ctx = make_context(allow_unregistered=options.allow_unregistered_dialect)
+    passes = [step for name, text in options.passes for step in expand(name, text)]
+    clock.start()
+    module = load(ctx, chunk, options)
+    clock.stop("(read)")
+    clock.start()
+    verify(module)
+    clock.stop("(verify)")
+    if options.target is not None:
+        from nn_opt.ir.target import set_target, target_named
+
+        set_target(module, target_named(options.target).name)
+    run_passes(ctx, module, passes, make_instruments(options, clock))
+    return _emit(module, options, clock)
+
+
+def _emit(module: ModuleOp, options: Options, clock: Clock) -> str:
+    """Return the text of a module in the form asked for; write its weights where asked."""
+    if options.emit_weights is not None or options.inline_weights:
+        from nn_opt.ir.weights import inline_weights, save_weights
+
+        if options.emit_weights is not None:
+            save_weights(module, options.emit_weights)
+        if options.inline_weights:
+            inline_weights(module)
+    clock.start()
+    if options.emit == "llvm-ir":
+        from nn_opt.backends import llvm
+
+        text = llvm.print_module(module)
+    else:
+        text = print_module(
+            module, generic=options.print_op_generic, locations=options.print_locations
+        )
+    clock.stop("(print)")
+    return text
+
+
+def _write(text: str, options: Options) -> None:
+    if options.output == "-":
+        sys.stdout.write(text)
+        return
+    from nn_opt.ir.files import write_text
+
+    write_text(options.output, text)

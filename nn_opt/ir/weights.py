@@ -1,0 +1,114 @@
+"""Weights beside the text: a safetensors file that is keyed by resource and read where it lies."""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from xdsl.ir import Attribute, Operation
+
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.files import write_atomically
+from nn_opt.ir.resources import Array, ResourceAttr, dense_of
+
+# Source: the table of dtypes of the safetensors format.
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype(np.float64),
+    "F32": np.dtype(np.float32),
+    "F16": np.dtype(np.float16),
+    "BF16": np.dtype(ml_dtypes.bfloat16),
+    "I64": np.dtype(np.int64),
+    "I32": np.dtype(np.int32),
+    "I16": np.dtype(np.int16),
+    "I8": np.dtype(np.int8),
+    "U64": np.dtype(np.uint64),
+    "U32": np.dtype(np.uint32),
+    "U16": np.dtype(np.uint16),
+    "U8": np.dtype(np.uint8),
+    "BOOL": np.dtype(np.bool_),
+}
+
+
+class WeightsFile(Mapping[str, Array]):
+    """The arrays of a safetensors file; each is a read-only view of the mapped file.
+
+    Raises: DiagnosticError if the file cannot be read as one.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = path
+        try:
+            with open(path, "rb") as file:
+                self._bytes = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            start = 8 + int.from_bytes(self._bytes[:8], "little")
+            self._header: dict[str, dict[str, Any]] = json.loads(bytes(self._bytes[8:start]))
+            self._header.pop("__metadata__", None)
+        except (OSError, ValueError, AttributeError) as error:
+            problem = getattr(error, "strerror", None) or "this is no safetensors file"
+            raise DiagnosticError(f"{path}: error: {problem}") from error
+        self._data = self._bytes[start:]
+
+    def __getitem__(self, key: str) -> Array:
+        entry = self._header[key]
+        dtype, shape = _DTYPES.get(entry["dtype"]), entry["shape"]
+        begin, end = entry["data_offsets"]
+        wanted = math.prod(shape) * dtype.itemsize if dtype is not None else -1
+        if end - begin != wanted or end > len(self._data):
+            problem = f"array '{key}' has a bad size or the unknown type {entry['dtype']}"
+            raise DiagnosticError(f"{self.path}: error: {problem}")
+        return np.frombuffer(self._data[begin:end], dtype).reshape(shape)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._header)
+
+    def __len__(self) -> int:
+        return len(self._header)
+
+
+def resources(root: Operation) -> Iterator[tuple[dict[str, Attribute], str, ResourceAttr]]:
+    """Yield each resource of `root`: the dictionary and the key that hold it, and itself."""
+    for op in root.walk():
+        for holder in (op.properties, op.attributes):
+            for name, value in holder.items():
+                if isinstance(value, ResourceAttr):
+                    yield holder, name, value
+
+
+def _arrays(root: Operation) -> dict[str, Array]:
+    """Return the arrays of all resources by key.
+
+    Raises: DiagnosticError if the text was read without its weights.
+    """
+    arrays: dict[str, Array] = {}
+    for _, _, attribute in resources(root):
+        array = attribute.data.array
+        if array is None:
+            raise DiagnosticError(
+                f"error: the weights of resource {attribute.data.key!r} are not here\n"
+                "  hint: pass the file that was written beside the text: --weights=FILE"
+            )
+        arrays[attribute.data.key] = array
+    return arrays
+
+
+def save_weights(root: Operation, path: str | Path) -> None:
+    """Write every resource of `root` to a safetensors file."""
+    from safetensors.numpy import save_file
+
+    arrays = {key: np.ascontiguousarray(array) for key, array in _arrays(root).items()}
+    write_atomically(path, lambda temporary: save_file(arrays, temporary))
+
+
+def inline_weights(root: Operation) -> None:
+    """Replace every resource of `root` by dense text, so that the printed module is whole."""
+    _arrays(root)
+    for holder, name, attribute in list(resources(root)):
+        array = attribute.data.array
+        assert array is not None, "checked above"
+        holder[name] = dense_of(array)
