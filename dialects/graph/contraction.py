@@ -1,0 +1,175 @@
+"""Sums of products: matrix multiplication and convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
+
+from nn_opt.dialects.graph.fields import (
+    int_def,
+    integer,
+    ints,
+    ints_def,
+    opt_text,
+    opt_text_def,
+)
+from nn_opt.dialects.graph.layouts import blocked_conv_shape
+from nn_opt.dialects.graph.shapes import (
+    Shape,
+    compatible,
+    conv_shape,
+    conv_transpose_shape,
+    matmul_shape,
+)
+from nn_opt.dialects.graph.traits import Elements, Fusion, GraphOp, check_same_elements
+from nn_opt.ir.types import element_type, shape_of, tensor_type
+
+
+def check_bias(bias: SSAValue | None, channels: int) -> None:
+    """Raise ValueError unless the bias, if any, has one element a result channel."""
+    if bias is not None and not compatible(shape_of(bias), (channels,)):
+        raise ValueError(f"bias has shape {list(shape_of(bias))}, expected {[channels]}")
+
+
+@irdl_op_definition
+class MatmulOp(GraphOp):
+    """a @ b as numpy.matmul: batch axes broadcast, vectors are allowed."""
+
+    name = "graph.matmul"
+    FUSION: ClassVar[Fusion] = Fusion.OUT_FUSABLE
+    ELEMENTS: ClassVar[Elements] = Elements.NUMBER
+
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+
+    def __init__(self, a: SSAValue, b: SSAValue):
+        self.build_inferred((a, b))
+
+    def infer_result_types(self) -> list[Attribute]:
+        check_same_elements(self.a, self.b)
+        shape = matmul_shape(shape_of(self.a), shape_of(self.b))
+        return [tensor_type(shape, element_type(self.a))]
+
+
+@irdl_op_definition
+class ConvOp(GraphOp):
+    """Convolution of any rank, groups and dilations; see `conv_shape` for shapes and units.
+
+    `layout` and `weight_layout` are absent for plain NCHW and OIHW, else see `blocked_conv_shape`;
+    a blocked convolution takes no bias: add one shaped [F/16, 1, 1, 16] by graph.add.
+    """
+
+    name = "graph.conv"
+    FUSION: ClassVar[Fusion] = Fusion.OUT_FUSABLE
+    ELEMENTS: ClassVar[Elements] = Elements.NUMBER
+    HINT: ClassVar[str] = "check strides, pads and the layout: input NCHW, filter FCRS"
+
+    x = operand_def(TensorType)
+    w = operand_def(TensorType)
+    b = opt_operand_def(TensorType)
+    strides = ints_def()
+    pads = ints_def()
+    dilations = ints_def()
+    group = int_def()
+    layout = opt_text_def()
+    weight_layout = opt_text_def()
+
+    def __init__(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        b: SSAValue | None = None,
+        *,
+        strides: Sequence[int],
+        pads: Sequence[int],
+        dilations: Sequence[int],
+        group: int = 1,
+        layout: str = "",
+        weight_layout: str = "",
+    ):
+        properties: dict[str, Attribute | None] = {
+            "strides": ints(strides),
+            "pads": ints(pads),
+            "dilations": ints(dilations),
+            "group": integer(group),
+            "layout": opt_text(layout),
+            "weight_layout": opt_text(weight_layout),
+        }
+        self.build_inferred((x, w, b), properties)
+
+    def infer_result_types(self) -> list[Attribute]:
+        check_same_elements(*self.operands)
+        return [tensor_type(self._result_shape(), element_type(self.x))]
+
+    def _result_shape(self) -> Shape:
+        shapes = shape_of(self.x), shape_of(self.w)
+        windows = (field.get_values() for field in (self.strides, self.pads, self.dilations))
+        group = self.group.value.data
+        if (self.layout is None) != (self.weight_layout is None):
+            raise ValueError("has one of layout and weight_layout, expected both or none")
+        if self.layout is None or self.weight_layout is None:
+            shape = conv_shape(*shapes, *windows, group)
+            check_bias(self.b, shape[1])
+            return shape
+        if self.b is not None:
+            raise ValueError("a blocked convolution has a bias, expected none: use graph.add")
+        layouts = self.layout.data, self.weight_layout.data
+        return blocked_conv_shape(*shapes, *windows, group, *layouts)
+
+
+@irdl_op_definition
+class ConvTransposeOp(GraphOp):
+    """Transposed convolution: each input element adds its scaled filter to the result."""
+
+    name = "graph.conv_transpose"
+    FUSION: ClassVar[Fusion] = Fusion.OUT_FUSABLE
+    ELEMENTS: ClassVar[Elements] = Elements.FLOAT
+    HINT: ClassVar[str] = "check strides, pads and the layout: input NCHW, filter CFRS"
+
+    x = operand_def(TensorType)
+    w = operand_def(TensorType)
+    b = opt_operand_def(TensorType)
+    strides = ints_def()
+    pads = ints_def()
+    dilations = ints_def()
+    group = int_def()
+    output_padding = ints_def()
+
+    def __init__(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        b: SSAValue | None = None,
+        *,
+        strides: Sequence[int],
+        pads: Sequence[int],
+        dilations: Sequence[int],
+        group: int = 1,
+        output_padding: Sequence[int],
+    ):
+        properties: dict[str, Attribute | None] = {
+            "strides": ints(strides),
+            "pads": ints(pads),
+            "dilations": ints(dilations),
+            "group": integer(group),
+            "output_padding": ints(output_padding),
+        }
+        self.build_inferred((x, w, b), properties)
+
+    def infer_result_types(self) -> list[Attribute]:
+        check_same_elements(*self.operands)
+        shape = conv_transpose_shape(
+            shape_of(self.x),
+            shape_of(self.w),
+            self.strides.get_values(),
+            self.pads.get_values(),
+            self.dilations.get_values(),
+            self.group.value.data,
+            self.output_padding.get_values(),
+        )
+        check_bias(self.b, shape[1])
+        return [tensor_type(shape, element_type(self.x))]
