@@ -1,0 +1,46 @@
+"""Why a pass did or did not fire: remarks that whoever wants them collects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from nn_opt.ir.diagnostics import locate
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One decision of a pass, and the op it is about."""
+
+    location: str
+    pass_name: str
+    operation: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.location}: remark: {self.operation}: {self.text} [{self.pass_name}]"
+
+
+_collected: ContextVar[list[Remark] | None] = ContextVar("remarks", default=None)
+
+
+@contextmanager
+def collect_remarks() -> Iterator[list[Remark]]:
+    """While active, remarks are appended to the list that this yields; else they are dropped."""
+    remarks: list[Remark] = []
+    token = _collected.set(remarks)
+    try:
+        yield remarks
+    finally:
+        _collected.reset(token)
+
+
+def remark(op: Operation, pass_name: str, text: str) -> None:
+    """State a decision about `op`."""
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(Remark(locate(op), pass_name, op.name, text))

@@ -1,0 +1,65 @@
+"""fold-constants: run the ops that read nothing but constants, now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from nn_opt.reference.graph import evaluate
+from xdsl.builder import Builder, InsertPoint
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from nn_opt.dialects import graph
+from nn_opt.ir.remarks import remark
+from nn_opt.passes.constants import constant_array
+from nn_opt.passes.fusion_costs import is_static_tensor, tensor_bytes
+
+FREE_BYTES = 64 << 10  # results up to this size are always worth keeping
+GROWTH = 4  # ... larger ones if they are at most this much larger than what they are made of
+
+
+@dataclass(frozen=True)
+class FoldConstantsPass(ModulePass):
+    """f(constants)  ->  constant,  by the interpreter, if the result is no blow-up.
+
+    A layout transform is always folded: that is how weights are packed at compile time.
+
+    Needs: graph with its weights at hand. Keeps: graph. Order: before fold-scale-axis, and again
+    after choose-layout. Constants that nobody reads any more are erased.
+    """
+
+    name: ClassVar[str] = "fold-constants"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(op.walk()):
+            if isinstance(inner, graph.GraphOp) and is_foldable(inner):
+                self.fold(inner)
+        for inner in reversed([c for c in op.walk() if isinstance(c, graph.ConstantOp)]):
+            if not inner.results[0].uses:
+                Rewriter.erase_op(inner)
+
+    def fold(self, op: graph.GraphOp) -> None:
+        """Replace one op by the constant it computes, unless that would be too large."""
+        read, made = sum(map(tensor_bytes, op.operands)), tensor_bytes(op.results[0])
+        packs = isinstance(op, graph.LayoutTransformOp)
+        if not packs and made > max(FREE_BYTES, GROWTH * read):
+            remark(op, self.name, f"kept: {read} bytes of constants would become {made}")
+            return
+        arrays = [constant_array(operand) for operand in op.operands]
+        (result,) = evaluate(op, [array for array in arrays if array is not None])
+        constant = graph.ConstantOp(result)
+        constant.location = op.location
+        Builder(InsertPoint.before(op)).insert(constant)
+        Rewriter.replace_op(op, (), [constant.results[0]])
+
+
+def is_foldable(op: Operation) -> bool:
+    """Return whether an op has one static result that follows from constants alone."""
+    if isinstance(op, graph.ConstantOp) or op.regions or len(op.results) != 1:
+        return False
+    constants = all(isinstance(operand.owner, graph.ConstantOp) for operand in op.operands)
+    return bool(op.operands) and constants and is_static_tensor(op.results[0])

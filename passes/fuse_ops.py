@@ -1,0 +1,84 @@
+"""fuse-ops: put every tensor operation into a graph.fused region, one region a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.builder import Builder, InsertPoint
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from nn_opt.dialects import graph
+from nn_opt.ir.resources import INLINE_ELEMENTS
+from nn_opt.passes.fusion_costs import elements
+from nn_opt.passes.fusion_groups import Group, Grouping
+from nn_opt.passes.fusion_sharing import Sharing
+
+
+@dataclass(frozen=True)
+class FuseOpsPass(ModulePass):
+    """Group ops into kernels by fusion kind; bodies of graph.scan are grouped by themselves.
+
+    Needs: graph. Keeps: graph. Leaves: every op but constants, views and scans in a graph.fused.
+    Order: after fold-constants, fold-scale-axis and choose-layout; before outline-kernels.
+    """
+
+    name: ClassVar[str] = "fuse-ops"  # pyright: ignore[reportIncompatibleVariableOverride]
+    max_depth: int = 64
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for block in blocks_to_group(op):
+            grouping = Grouping(block, self.max_depth)
+            kernels = Sharing(grouping, self.name).decide(grouping.groups())
+            for group in reversed(kernels):
+                form_region(group)
+            erase_unread(grouping)
+
+
+def blocks_to_group(module: ModuleOp) -> list[Block]:
+    """Return the blocks whose ops become kernels: bodies of functions and of scans."""
+    owners = [op for op in module.walk() if isinstance(op, FuncOp | graph.ScanOp)]
+    return [block for owner in owners for region in owner.regions for block in region.blocks]
+
+
+def form_region(group: Group) -> None:
+    """Replace the last op of a group by a graph.fused of copies of all its ops."""
+    last = group.ops[-1]
+    operands = [value for value in group.inputs() if not is_cloned(value)]
+    block = Block(arg_types=[value.type for value in operands])
+    inside: dict[SSAValue, SSAValue] = dict(zip(operands, block.args, strict=True))
+    builder = Builder(InsertPoint.at_end(block))
+    for value in group.inputs():
+        if is_cloned(value):
+            assert isinstance(value.owner, Operation)
+            copy_op(value.owner, inside, builder)
+    for op in group.ops:
+        copy_op(op, inside, builder)
+    builder.insert(graph.YieldOp(*[inside[result] for result in last.results]))
+    types = [result.type for result in last.results]
+    fused = graph.FusedOp(operands, types, Region(block))
+    fused.location = (group.anchor or group.ops[0]).location
+    Rewriter.replace_op(last, fused)
+
+
+def is_cloned(value: SSAValue) -> bool:
+    """Return whether a value is a constant so small that each kernel has its own."""
+    return isinstance(value.owner, graph.ConstantOp) and elements(value) <= INLINE_ELEMENTS
+
+
+def copy_op(op: Operation, inside: dict[SSAValue, SSAValue], builder: Builder) -> None:
+    """Insert a copy of `op` that reads the values of the region; `inside` learns its results."""
+    builder.insert(op.clone(inside))
+
+
+def erase_unread(grouping: Grouping) -> None:
+    """Erase the ops that now live in regions, and constants that only those read."""
+    for op in reversed(list(grouping.position)):
+        grouped = op in grouping.group_of or isinstance(op, graph.ConstantOp)
+        if grouped and op.parent is not None and not any(r.uses for r in op.results):
+            Rewriter.erase_op(op)

@@ -1,0 +1,167 @@
+"""Which operations share a kernel: groups of a block's ops, each with one result.
+
+A group has at most one anchor (convolution, matmul, reduction, ...). Every value of a group save
+the last is read inside the group only, so a group can always stand where its last op stood: all
+that it reads comes earlier, and no cycle between groups can arise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from nn_opt.dialects import graph
+from nn_opt.dialects.graph import Fusion
+from nn_opt.ir.types import shape_of
+from nn_opt.passes.fusion_costs import elements, is_cheap, is_static_tensor
+
+POINTWISE = (Fusion.ELEMENTWISE, Fusion.BROADCAST)
+ANCHORS = (Fusion.OUT_FUSABLE, Fusion.REDUCTION)
+# A reduction reads each element of its operand once, so the operand may be computed on the way.
+READS_ONCE = (graph.ReduceOp, graph.ArgReduceOp)
+# These read one element of one operand per result, so a producer may be computed on the way.
+MOVES = (graph.TransposeOp, graph.SliceOp, graph.ExpandOp)
+
+
+def fusion_kind(op: Operation) -> Fusion | None:
+    """Return the fusion kind of an op that belongs into a kernel; None for all others."""
+    if isinstance(op, graph.ConstantOp | graph.ScanOp | graph.FusedOp):
+        return None
+    kind = getattr(op, "FUSION", None)
+    return kind if isinstance(kind, Fusion) and kind is not Fusion.VIEW else None
+
+
+@dataclass(eq=False)
+class Group:
+    """Ops of one kernel in the order of their block; the last one's result is the kernel's."""
+
+    ops: list[Operation]
+    anchor: Operation | None = None
+    moves: bool = False  # holds an injective or an opaque op
+
+    @property
+    def output(self) -> SSAValue:
+        return self.ops[-1].results[0]
+
+    @property
+    def pointwise(self) -> bool:
+        return self.anchor is None and not self.moves
+
+    def inputs(self) -> list[SSAValue]:
+        """Return the values read but not made here, in the order of their first use."""
+        made = {result for op in self.ops for result in op.results}
+        read = dict.fromkeys(operand for op in self.ops for operand in op.operands)
+        return [value for value in read if value not in made]
+
+
+@dataclass
+class Grouping:
+    """The groups of one block, made by letting each op take up the groups that only it reads."""
+
+    block: Block
+    max_depth: int
+    position: dict[Operation, int] = field(init=False)
+    group_of: dict[Operation, Group] = field(default_factory=dict[Operation, Group])
+
+    def __post_init__(self) -> None:
+        self.position = {op: index for index, op in enumerate(self.block.ops)}
+
+    def groups(self) -> list[Group]:
+        """Return the groups in the order of their last ops."""
+        for op in self.block.ops:
+            if (kind := fusion_kind(op)) is not None:
+                self.place(op, kind)
+        unique = dict.fromkeys(self.group_of.values())
+        return sorted(unique, key=lambda group: self.position[group.ops[-1]])
+
+    def place(self, op: Operation, kind: Fusion) -> None:
+        """Start a group at `op` and let it take up producers: anchored ones first."""
+        anchor = op if kind in ANCHORS else None
+        pointwise = kind in POINTWISE and not isinstance(op, graph.ExpandOp)
+        group = Group([op], anchor, moves=not pointwise and anchor is None)
+        self.group_of[op] = group
+        if len(op.results) != 1 or not is_static_tensor(op.results[0]):
+            return
+        self.take_up(group, moves=False)
+        if group.anchor is None:
+            self.take_up(group, moves=True)
+
+    def take_up(self, group: Group, *, moves: bool) -> None:
+        """Merge producers into `group`, latest first: so all readers of one are seen before it."""
+        waiting: list[int] = []
+        by_position: dict[int, Group] = {}
+        self._enqueue(group.inputs(), waiting, by_position)
+        while waiting:
+            producer = by_position[heappop(waiting)]
+            if (producer.moves and not moves) or not self.may_merge(producer, group):
+                continue
+            self.merge(producer, group)
+            self._enqueue(producer.inputs(), waiting, by_position)
+
+    def _enqueue(
+        self, values: Iterable[SSAValue], waiting: list[int], by_position: dict[int, Group]
+    ) -> None:
+        for value in values:
+            producer = self.group_of.get(value.owner) if isinstance(value, OpResult) else None
+            if producer is None or value is not producer.output:
+                continue
+            index = -self.position[producer.ops[-1]]
+            if index not in by_position:
+                by_position[index] = producer
+                heappush(waiting, index)
+
+    def readers(self, value: SSAValue) -> list[Operation]:
+        """Return the ops of this block that read a value, themselves or in a region of theirs."""
+        found: dict[Operation, None] = {}
+        for use in value.uses:
+            reader = self.block.find_ancestor_op_in_block(use.operation)
+            assert reader is not None, "a value is read only where its block is"
+            found[reader] = None
+        return list(found)
+
+    def may_merge(self, producer: Group, group: Group) -> bool:
+        """Return whether `producer` may be computed inside `group`, and by it alone."""
+        if len(producer.ops) + len(group.ops) > self.max_depth:
+            return False
+        if fusion_kind(producer.ops[-1]) is Fusion.OPAQUE:
+            return False
+        if not is_static_tensor(producer.output) or not anchors_agree(producer, group):
+            return False
+        members = set(group.ops)
+        readers = self.readers(producer.output)
+        return all(reader in members for reader in readers) and can_feed(producer, readers)
+
+    def merge(self, producer: Group, group: Group) -> None:
+        """Make the ops of `producer` part of `group`."""
+        group.ops = sorted({*producer.ops, *group.ops}, key=self.position.__getitem__)
+        group.anchor = group.anchor or producer.anchor
+        group.moves |= producer.moves
+        for op in producer.ops:
+            self.group_of[op] = group
+
+
+def anchors_agree(producer: Group, group: Group) -> bool:
+    """Return whether the two have one anchor at most, with nothing but pointwise ops around it."""
+    if producer.anchor is None:
+        return group.anchor is None or producer.pointwise
+    return group.pointwise and shape_of(producer.output) == shape_of(group.output)
+
+
+def can_feed(producer: Group, readers: Sequence[Operation]) -> bool:
+    """Return whether each of `readers` may compute the producer's result on the way."""
+    return all(_can_feed(producer, reader) for reader in readers)
+
+
+def _can_feed(producer: Group, reader: Operation) -> bool:
+    kind = fusion_kind(reader)
+    if kind in POINTWISE and not isinstance(reader, graph.ExpandOp):
+        return shape_of(producer.output) == shape_of(reader.results[0])
+    if isinstance(reader, READS_ONCE):
+        return producer.pointwise
+    if isinstance(reader, MOVES):
+        repeats = elements(reader.results[0]) > elements(producer.output)
+        return producer.pointwise and (not repeats or all(is_cheap(op) for op in producer.ops))
+    return False
