@@ -1,0 +1,218 @@
+"""compute_at and reverse_compute_at: a stage moves into the loops of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from nn_opt.dialects.loop import BlockOp, ForOp, Kind, LoadOp
+from nn_opt.ir.affine import range_of
+from nn_opt.schedule.nest import (
+    accessors,
+    add_condition,
+    find_block,
+    is_ancestor,
+    is_inside,
+    kinds_bound,
+    loads_in,
+    loop_name,
+    loop_of,
+    loops_around,
+    own_buffer,
+    ranges_of,
+    read,
+    refuse,
+    set_bindings,
+    statement_in,
+    stores_in,
+    top_of_nest,
+)
+from nn_opt.schedule.regions import Span, spans_of, union
+
+
+def compute_at(function: FuncOp, stage: str, loop: ForOp) -> None:
+    """Move a stage to where `loop`'s body first reads it, shrunk to what that body needs."""
+    producer, alloc = own_buffer(function, stage)
+    readers = [block for block in accessors(alloc.result) if block is not producer]
+    for reader in readers:
+        if not is_inside(reader, loop):
+            problem = f"compute_at: {reader.stage.data!r} reads {stage!r}"
+            refuse(loop, f"{problem} outside {loop_name(loop)}", hint="move that stage in first")
+    if not readers:
+        refuse(producer, f"compute_at: nothing reads {stage!r}", hint="choose another stage")
+    spans = [
+        union(dimension, producer)
+        for dimension in zip(
+            *(
+                spans_of(load, reader, loop)
+                for reader in readers
+                for load in loads_in(reader)
+                if load.memref is alloc.result
+            ),
+            strict=True,
+        )
+    ]
+    axis_spans = dict(zip(_stored_axes(producer, alloc.result), spans, strict=True))
+    new_nest = _rebuild(producer, {a: s for a, s in axis_spans.items() if a is not None})
+    first = min(
+        (statement_in(loop.body.block, reader) for reader in readers),
+        key=list(loop.body.block.ops).index,
+    )
+    loop.body.block.insert_op_before(new_nest, first)
+
+
+def reverse_compute_at(function: FuncOp, stage: str, loop: ForOp) -> None:
+    """Move a stage behind what `loop`'s body produces for it, shrunk to what that body made."""
+    consumer = find_block(function, stage)
+    buffer, producers = _buffer_made_in(consumer, loop)
+    for producer in producers:
+        for around in [*loops_around(loop), loop]:
+            if kinds_bound(around, producer) - {Kind.PAR}:
+                problem = f"loop {loop_name(around)} reduces {producer.stage.data!r}"
+                refuse(loop, f"reverse_compute_at: {problem}", hint="choose a loop outside of it")
+    spans = [
+        union(dimension, consumer)
+        for dimension in zip(
+            *(
+                spans_of(store, producer, loop)
+                for producer in producers
+                for store in stores_in(producer)
+                if store.memref is buffer
+            ),
+            strict=True,
+        )
+    ]
+    axis_spans = _axes_of_reads(consumer, buffer, spans)
+    loop.body.block.add_op(_rebuild(consumer, axis_spans))
+
+
+def _buffer_made_in(consumer: BlockOp, loop: ForOp) -> tuple[SSAValue, list[BlockOp]]:
+    """Return the buffer that `loop`'s body makes for a consumer, and the blocks that write it."""
+    for buffer in read(consumer):
+        writers = [b for b in accessors(buffer) if any(s.memref is buffer for s in stores_in(b))]
+        if writers and all(is_inside(writer, loop) for writer in writers):
+            return buffer, writers
+    problem = f"nothing that {consumer.stage.data!r} reads is made in {loop_name(loop)}"
+    refuse(loop, f"reverse_compute_at: {problem}", hint="choose a loop around its producer")
+
+
+def _stored_axes(producer: BlockOp, buffer: SSAValue) -> list[int | None]:
+    """Return the axis that each dimension of a stage's buffer is stored at; None for index 0."""
+    store = next(store for store in stores_in(producer) if store.memref is buffer)
+    region = store.parent
+    assert region is not None
+    axes = [list(region.args).index(value) for value in store.indices]
+    found: list[int | None] = []
+    for expr in store.map.data.results:
+        match expr:
+            case AffineDimExpr(position=position):
+                found.append(axes[position])
+            case AffineConstantExpr(value=0):
+                found.append(None)
+            case _:
+                problem = f"stage {producer.stage.data!r} does not store at its plain axes"
+                refuse(producer, problem, hint="move it before other primitives")
+    return found
+
+
+def _axes_of_reads(consumer: BlockOp, buffer: SSAValue, spans: Sequence[Span]) -> dict[int, Span]:
+    """Return the span of each axis of a consumer that reads the buffer at its plain axes."""
+    found: dict[int, Span] = {}
+    for load in loads_in(consumer):
+        if load.memref is buffer:
+            _match_read(consumer, load, spans, found)
+    missing = {k for k, size in enumerate(consumer.axis_sizes) if size > 1} - found.keys()
+    if missing:
+        problem = f"stage {consumer.stage.data!r} repeats over axis {min(missing)} what it reads"
+        refuse(consumer, problem, hint="inline it, or compute its producer at it")
+    return found
+
+
+def _match_read(
+    consumer: BlockOp, load: LoadOp, spans: Sequence[Span], found: dict[int, Span]
+) -> None:
+    axes = list(consumer.axes)
+    for expr, span in zip(load.map.data.results, spans, strict=True):
+        match expr:
+            case AffineDimExpr(position=position):
+                axis = axes.index(load.indices[position])
+                if found.setdefault(axis, span) != span:
+                    problem = f"stage {consumer.stage.data!r} reads its producer at two places"
+                    refuse(consumer, problem, hint="keep it outside")
+            case AffineConstantExpr(value=0) if span.extent == 1 and not span.outer:
+                continue
+            case _:
+                problem = f"stage {consumer.stage.data!r} reads at {expr}, not at a plain axis"
+                refuse(consumer, problem, hint="only elementwise readers can follow")
+
+
+def _rebuild(block: BlockOp, spans: dict[int, Span]) -> Operation:
+    """Take a stage out of its plain nest and into a new one over the given spans of its axes.
+
+    An axis without a span keeps its whole loop. Instances beyond an axis' size are skipped.
+    """
+    axis_of = _plain_loops(block)
+    bindings = list(block.bindings.data.results)
+    indices: list[SSAValue] = []
+    loops: list[ForOp] = []
+    for old, axis in axis_of.items():
+        span = spans.get(axis)
+        trips = span.extent if span else old.trips
+        loop = ForOp(trips, kind=old.how, name_hint=old.index.name_hint)
+        loop.location = old.location
+        if trips > 1 or span is None:
+            loops.append(loop)
+        bindings[axis] = _bound_to(span, loop if loop in loops else None, indices)
+    top_of_nest(block).detach()
+    block.detach()
+    set_bindings(block, indices, bindings, ())
+    nest: Operation = block
+    for loop in reversed(loops):
+        loop.body.block.add_op(nest)
+        nest = loop
+    for axis in spans:
+        _stay_inside(block, axis)
+    return nest
+
+
+def _plain_loops(block: BlockOp) -> dict[ForOp, int]:
+    """Return the loops of an unscheduled stage, outermost first, with the axis of each."""
+    axis_of: dict[ForOp, int] = {}
+    for axis, expr in enumerate(block.bindings.data.results):
+        if isinstance(expr, AffineDimExpr):
+            axis_of[loop_of(block.indices[expr.position])] = axis
+    top = top_of_nest(block)
+    nest = [loop for loop in loops_around(block) if loop is top or is_ancestor(top, loop)]
+    bound = [e for e in block.bindings.data.results if not isinstance(e, AffineConstantExpr)]
+    if set(nest) != set(axis_of) or len(bound) != len(nest) or block.conditions.data.results:
+        problem = f"stage {block.stage.data!r} was scheduled before it is moved"
+        refuse(block, problem, hint="compute_at and reverse_compute_at first, then split")
+    return {loop: axis_of[loop] for loop in nest}
+
+
+def _bound_to(span: Span | None, loop: ForOp | None, indices: list[SSAValue]) -> AffineExpr:
+    """Return the binding of an axis over `indices`, to which it adds the variables it needs."""
+    total = AffineExpr.constant(0)
+    if span is not None:
+        indices += [value for value in span.outer if value not in indices]
+        dims = [AffineExpr.dimension(indices.index(value)) for value in span.outer]
+        total = span.start.replace_dims_and_symbols(dims, ())
+    if loop is not None:
+        indices.append(loop.index)
+        total = total + AffineExpr.dimension(len(indices) - 1)
+    return total
+
+
+def _stay_inside(block: BlockOp, axis: int) -> None:
+    """Skip instances in which an axis is below 0 or beyond its size, where there are any."""
+    expr = block.bindings.data.results[axis]
+    low, high = range_of(expr, ranges_of(block.indices))
+    values = list(block.indices)
+    size = block.axis_sizes[axis]
+    if low < 0:
+        add_condition(block, expr, values)
+    if high >= size:
+        add_condition(block, expr * -1 + (size - 1), values)

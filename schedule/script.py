@@ -1,0 +1,83 @@
+"""Replay: apply a `sched.script` to the kernel that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from nn_opt.dialects import sched
+from nn_opt.dialects.loop import ForOp
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.schedule.schedule import Schedule
+
+Loops = Sequence[ForOp]
+
+
+def replay(script: sched.ScriptOp, function: FuncOp) -> Schedule:
+    """Apply every primitive of a script in order.
+
+    Raises: PassFailedException, located at the script's op, if a primitive is refused.
+    """
+    schedule = Schedule(function)
+    handles: dict[SSAValue, ForOp] = {}
+    for op in script.body.block.ops:
+        try:
+            results = _apply(schedule, op, [handles[value] for value in op.operands])
+        except PassFailedException as error:
+            raise PassFailedException(complaint(op, str(error))) from error
+        handles.update(zip(op.results, results or (), strict=True))
+    return schedule
+
+
+def _apply(schedule: Schedule, op: Operation, loops: Loops) -> Loops | None:
+    match op:
+        case sched.AxesOp():
+            return _axes(schedule, op)
+        case sched.SplitOp():
+            return schedule.split(loops[0], op.factor.value.data, op.tail.data)
+        case sched.TileOp():
+            return schedule.tile(*loops[:2], op.x_factor.value.data, op.y_factor.value.data)
+        case sched.FuseOp():
+            return [schedule.fuse(*loops)]
+        case sched.CacheReadOp():
+            schedule.cache_read(op.stage.data, op.operand.value.data)
+        case sched.SetScopeOp():
+            schedule.set_scope(op.stage.data, op.space.data)
+        case _:
+            ACTIONS[type(op)](schedule, op, loops)
+    return None
+
+
+def _axes(schedule: Schedule, op: sched.AxesOp) -> Loops:
+    loops = schedule.axes(op.stage.data)
+    if len(loops) != len(op.loops):
+        problem = f"stage {op.stage.data!r} is in {len(loops)} loops, not {len(op.loops)}"
+        raise PassFailedException(complaint(op, problem, hint="take all of them, outermost first"))
+    return loops
+
+
+ACTIONS: dict[type[Operation], Callable[[Schedule, Operation, Loops], object]] = {
+    sched.ReorderOp: lambda schedule, op, loops: schedule.reorder(*loops),
+    sched.UnrollOp: lambda schedule, op, loops: schedule.unroll(loops[0]),
+    sched.VectorizeOp: lambda schedule, op, loops: schedule.vectorize(loops[0]),
+    sched.ParallelOp: lambda schedule, op, loops: schedule.parallel(loops[0]),
+    sched.ComputeAtOp: lambda schedule, op, loops: schedule.compute_at(_stage(op), loops[0]),
+    sched.ReverseComputeAtOp: lambda schedule, op, loops: schedule.reverse_compute_at(
+        _stage(op), loops[0]
+    ),
+    sched.DecomposeInitOp: lambda schedule, op, loops: schedule.decompose_init(
+        _stage(op), loops[0]
+    ),
+    sched.InlineOp: lambda schedule, op, loops: schedule.inline(_stage(op)),
+    sched.CacheWriteOp: lambda schedule, op, loops: schedule.cache_write(_stage(op)),
+}
+
+
+def _stage(op: Operation) -> str:
+    stage = op.properties["stage"]
+    assert isinstance(stage, StringAttr)
+    return stage.data
