@@ -11,6 +11,11 @@ from xdsl.utils.exceptions import VerifyException
 from nn_opt.ir.diagnostics import complaint, locate
 
 
+def is_isolated(op: Operation) -> bool:
+    """Return whether the regions of an op see nothing from outside of it."""
+    return op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+
+
 def dominator_children(region: Region) -> dict[Block, list[Block]]:
     """Return the dominator tree of the reachable blocks, children in reverse postorder.
 
@@ -111,7 +116,7 @@ def _verify_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:
             if operand not in visible:
                 raise VerifyException(_unseen(op, index, operand))
         if op.regions:
-            scope: set[SSAValue] = set() if op.has_trait(IsolatedFromAbove) else visible
+            scope: set[SSAValue] = set() if is_isolated(op) else visible
             for region in op.regions:
                 _verify_region(region, scope)
         defined += op.results
@@ -142,7 +147,7 @@ def _isolating_parent(op: Operation, operand: SSAValue) -> Operation | None:
     home = block.parent_op() if block is not None else None
     parent = op.parent_op()
     while parent is not None and parent is not home:
-        if parent.has_trait(IsolatedFromAbove):
+        if is_isolated(parent):
             return parent
         parent = parent.parent_op()
     return None

@@ -63,7 +63,7 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
 
 
 class LocatingParser(Parser):
-    """Give each op without `loc(...)` the place where its text starts."""
+    """Give each op without `loc(...)` the place of its name."""
 
     @dataclass
     class _TensorLiteralElement(Parser._TensorLiteralElement):
@@ -83,6 +83,7 @@ class LocatingParser(Parser):
         self._parser_state.lexer = QuickLexer(source)
         self._resume_from(0)
         self._file = StringAttr(filename)
+        self._op_starts: list[int] = []
         self._line_starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
@@ -93,15 +94,21 @@ class LocatingParser(Parser):
         return module
 
     def parse_operation(self) -> Operation:
-        start = self._current_token.span.start
         try:
             op = super().parse_operation()
         except (VerifyException, ValueError) as error:  # an attribute or builder refused its input
+            start = self._op_starts[-1]
             text = str(error).removeprefix("<unknown location>: error: ")
             raise ParseError(Span(start, start, self.lexer.input), text) from error
+        start = self._op_starts.pop()
         if isinstance(op.location, UnknownLoc):
             op.location = self._location(start)
         return op
+
+    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
+        results = super()._parse_op_result_list()
+        self._op_starts.append(self._current_token.span.start)  # the op's name, as MLIR has it
+        return results
 
     def _location(self, start: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, start)

@@ -17,7 +17,7 @@ def verify(root: Operation) -> None:
         problem = structural_problem(op)
         if problem is not None:
             raise VerifyException(complaint(op, problem))
-        if op.has_trait(SymbolTable):
+        if op.has_trait(SymbolTable, value_if_unregistered=False):
             _verify_symbols(op)
         _verify_op(op)
     verify_dominance(root)
@@ -71,7 +71,7 @@ def _successor_problem(op: Operation, block: Block | None) -> str | None:
 def _verify_symbols(table: Operation) -> None:
     """Refuse two symbols of one name, naming both places."""
     seen: dict[str, Operation] = {}
-    for op in table.regions[0].ops if len(table.regions[0].blocks) == 1 else ():
+    for op in (op for block in table.regions[0].blocks for op in block.ops):
         name = op.get_attr_or_prop("sym_name")
         if not isinstance(name, StringAttr):
             continue

@@ -1,0 +1,49 @@
+"""Bring every operation into the one form that other passes expect."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.traits import HasCanonicalizationPatternsTrait
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from nn_opt.ir.rewriting import rewrite
+
+
+@cache
+def _patterns_of(op_type: type[Operation]) -> tuple[RewritePattern, ...]:
+    traits = op_type.get_traits_of_type(HasCanonicalizationPatternsTrait)
+    return tuple(pattern for trait in traits for pattern in trait.get_patterns(op_type))
+
+
+class OwnPatterns(RewritePattern):
+    """Whatever an op's definition lists as its canonicalization patterns; the first that fires."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
+        for pattern in _patterns_of(type(op)):
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
+                return
+
+
+class CanonicalizePass(ModulePass):
+    """Fold and simplify each operation by its own rules, and erase what nobody reads.
+
+    Float identities that change NaN, infinity or the sign of zero are no rules.
+    Needs: nothing. Keeps: every level. Order: first, and after passes that leave patterns.
+    """
+
+    name = "canonicalize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        patterns: list[RewritePattern] = [OwnPatterns()]
+        if any(inner.name.startswith("graph.") for inner in op.walk()):
+            from nn_opt.passes.canonicalize_graph import graph_patterns
+
+            patterns += graph_patterns()
+        rewrite(op, *patterns, fold=ctx, after_sweep=region_dce)
