@@ -1,0 +1,41 @@
+"""llvm: what LLVM's own IR says; upstream's dialect with the instructions that it lacks.
+
+A superset of xDSL's dialect of the same name, loaded in its place.
+"""
+
+from xdsl.dialects.llvm import LLVM as UPSTREAM
+from xdsl.ir import Dialect
+
+from nn_opt.dialects.llvm.ops import (
+    ExtractElementOp,
+    FCmpOp,
+    FPToSIOp,
+    FPToUIOp,
+    PoisonOp,
+    SelectOp,
+    UIToFPOp,
+    bool_like,
+    lanes_of,
+)
+
+__all__ = [
+    "LLVM",
+    "ExtractElementOp",
+    "FCmpOp",
+    "FPToSIOp",
+    "FPToUIOp",
+    "PoisonOp",
+    "SelectOp",
+    "UIToFPOp",
+    "bool_like",
+    "lanes_of",
+]
+
+OURS = [ExtractElementOp, PoisonOp, UIToFPOp, FPToSIOp, FPToUIOp, FCmpOp, SelectOp]
+_NAMES = {op.name for op in OURS}
+
+LLVM = Dialect(
+    "llvm",
+    [*(op for op in UPSTREAM.operations if op.name not in _NAMES), *OURS],
+    [*UPSTREAM.attributes],
+)
