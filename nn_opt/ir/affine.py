@@ -230,7 +230,65 @@ def simplify(expr: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
         constant += factor * inner.constant
         for part, weight in inner.terms.items():
             terms[part] = terms.get(part, 0) + factor * weight
+    constant += _rejoin(terms)
     return Linear({atom: factor for atom, factor in terms.items() if factor}, constant).expr()
+
+
+def _rejoin(terms: dict[AffineExpr, int]) -> int:
+    """Turn `k * c * (e floordiv c) + k * (e mod c)` into `k * e`; return the constant it adds."""
+    added = 0
+    pending = list(terms)
+    while pending:
+        atom = pending.pop()
+        if not isinstance(atom, AffineBinaryOpExpr) or atom.kind is not AffineBinaryOpKind.Mod:
+            continue
+        assert isinstance(atom.rhs, AffineConstantExpr)
+        factor, quotient = terms.get(atom, 0), floordiv(atom.lhs, atom.rhs.value)
+        if not factor or terms.get(quotient) != factor * atom.rhs.value:
+            continue
+        del terms[atom], terms[quotient]
+        whole = linear(atom.lhs)
+        added += factor * whole.constant
+        for part, weight in whole.terms.items():
+            terms[part] = terms.get(part, 0) + factor * weight
+        pending = list(terms)
+    return added
+
+
+def floordiv(expr: AffineExpr, divisor: int) -> AffineExpr:
+    """Return expr floordiv divisor, nested divisions and remainders merged."""
+    match expr:
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.FloorDiv, lhs=inner, rhs=AffineConstantExpr(value=value)
+        ):
+            return floordiv(inner, value * divisor)
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.Mod, lhs=inner, rhs=AffineConstantExpr(value=value)
+        ) if value % divisor == 0:
+            return modulo(floordiv(inner, divisor), value // divisor)
+        case _:
+            return expr if divisor == 1 else expr // divisor
+
+
+def modulo(expr: AffineExpr, divisor: int) -> AffineExpr:
+    """Return expr mod divisor, nested remainders merged."""
+    match expr:
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.Mod, lhs=inner, rhs=AffineConstantExpr(value=value)
+        ) if value % divisor == 0:
+            return modulo(inner, divisor)
+        case _:
+            return AffineExpr.constant(0) if divisor == 1 else expr % divisor
+
+
+def flatten(
+    exprs: Sequence[AffineExpr], shape: Sequence[int], dimensions: Sequence[Range]
+) -> AffineExpr:
+    """Return the row-major offset of indices in a buffer of the given shape, simplified."""
+    total = AffineExpr.constant(0)
+    for expr, size in zip(exprs, shape, strict=True):
+        total = total * size + expr
+    return simplify(total, dimensions)
 
 
 def _simplify_atom(atom: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
@@ -251,8 +309,8 @@ def _simplify_atom(atom: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
             return multiple + quotient
         return rest - quotient * divisor
     if atom.kind is AffineBinaryOpKind.FloorDiv:
-        return multiple + rest // divisor
-    return rest % divisor
+        return multiple + floordiv(rest, divisor)
+    return modulo(rest, divisor)
 
 
 def _split_multiple(form: Linear, divisor: int) -> tuple[AffineExpr, AffineExpr]:
