@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -56,7 +57,10 @@ def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     """Return the shape of a tensor, memref or vector; -1 stands for an unknown size."""
     shaped = type_of(value)
     assert isinstance(shaped, TensorType | MemRefType | VectorType), f"no shape: {shaped}"
-    return shaped.get_shape()
+    shape = shaped.get_shape()
+    if DYNAMIC_INDEX in shape:
+        return tuple(-1 if size == DYNAMIC_INDEX else size for size in shape)
+    return shape
 
 
 def element_type(value: SSAValue | Attribute) -> Attribute:
@@ -84,7 +88,7 @@ def mlir_type(dtype: np.dtype[Any] | type[Any]) -> Attribute:
 
 @lru_cache(maxsize=4096)
 def _tensor_type(shape: tuple[int, ...], element: Attribute) -> TensorType[Attribute]:
-    return TensorType(element, shape)
+    return TensorType(element, [DYNAMIC_INDEX if size == -1 else size for size in shape])
 
 
 def tensor_type(shape: Sequence[int], element: Attribute) -> TensorType[Attribute]:
