@@ -76,7 +76,10 @@ def expand_shape(shape: Sequence[int], target: Sequence[int]) -> Shape:
 
 
 def reshape_shape(shape: Sequence[int], target: Sequence[int]) -> Shape:
-    """Return `target` after checking that it has as many elements as `shape`."""
+    """Return `target`, one unknown size filled in, if it has as many elements as `shape`."""
+    rest = prod(size for size in target if size != UNKNOWN)
+    if list(target).count(UNKNOWN) == 1 and UNKNOWN not in shape and rest:
+        target = [prod(shape) // rest if size == UNKNOWN else size for size in target]
     if UNKNOWN not in (*shape, *target) and prod(shape) != prod(target):
         raise ValueError(
             f"result shape {list(target)} has {prod(target)} elements,"
