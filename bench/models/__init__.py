@@ -1,6 +1,6 @@
 """Networks of well-known structure with seeded weights: the name alone decides every byte.
 
-    python -m bench.models FOLDER [NAME ...]     write the named models as .onnx (default: all)
+python -m bench.models FOLDER [NAME ...]     write the named models as .onnx (default: all)
 """
 
 from __future__ import annotations

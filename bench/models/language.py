@@ -54,7 +54,8 @@ class SequenceWriter(Writer):
         scores = self.like("Div", scores, self.shared((width / count) ** 0.5))
         weights = self.like("Softmax", self.like("Add", scores, mask), axis=-1)
         y = self.node("MatMul", weights, v, shape=v.shape)
-        y = self.node("Transpose", y, shape=(batch, length, count, width // count), perm=[0, 2, 1, 3])
+        split = (batch, length, count, width // count)
+        y = self.node("Transpose", y, shape=split, perm=[0, 2, 1, 3])
         y = self.node("Reshape", y, self.shared(x.shape, np.int64), shape=x.shape)
         return self.linear(y, width)
 

@@ -95,8 +95,15 @@ class Writer:
     # layers of image networks ---------------------------------------------------------------
 
     def conv(
-        self, x: Value, filters: int, size: int, *, stride: int = 1, pad: int | None = None,
-        groups: int = 1, bias: bool = False,
+        self,
+        x: Value,
+        filters: int,
+        size: int,
+        *,
+        stride: int = 1,
+        pad: int | None = None,
+        groups: int = 1,
+        bias: bool = False,
     ) -> Value:
         pad = size // 2 if pad is None else pad
         n, channels, *image = x.shape
@@ -106,8 +113,14 @@ class Writer:
         sizes = [(edge + 2 * pad - size) // stride + 1 for edge in image]
         operands = (x, w) if b is None else (x, w, b)
         return self.node(
-            "Conv", *operands, shape=(n, filters, *sizes), kernel_shape=[size] * 2,
-            strides=[stride] * 2, pads=[pad] * 4, dilations=[1, 1], group=groups,
+            "Conv",
+            *operands,
+            shape=(n, filters, *sizes),
+            kernel_shape=[size] * 2,
+            strides=[stride] * 2,
+            pads=[pad] * 4,
+            dilations=[1, 1],
+            group=groups,
         )
 
     def batch_norm(self, x: Value, gain: float = 1.0) -> Value:
@@ -130,8 +143,15 @@ class Writer:
         return self.like("Clip", x, self.shared(0.0), self.shared(6.0))
 
     def conv_norm(
-        self, x: Value, filters: int, size: int, *, stride: int = 1, groups: int = 1,
-        activation: Activation | None = None, gain: float = 1.0,
+        self,
+        x: Value,
+        filters: int,
+        size: int,
+        *,
+        stride: int = 1,
+        groups: int = 1,
+        activation: Activation | None = None,
+        gain: float = 1.0,
     ) -> Value:
         y = self.batch_norm(self.conv(x, filters, size, stride=stride, groups=groups), gain)
         return y if activation is None else activation(y)
@@ -141,8 +161,13 @@ class Writer:
         spans = [edge + 2 * pad - size for edge in image]
         sizes = [(-(-span // stride) if ceil else span // stride) + 1 for span in spans]
         return self.node(
-            "MaxPool", x, shape=(n, channels, *sizes), kernel_shape=[size] * 2,
-            strides=[stride] * 2, pads=[pad] * 4, ceil_mode=int(ceil),
+            "MaxPool",
+            x,
+            shape=(n, channels, *sizes),
+            kernel_shape=[size] * 2,
+            strides=[stride] * 2,
+            pads=[pad] * 4,
+            ceil_mode=int(ceil),
         )
 
     def flatten(self, x: Value) -> Value:
@@ -157,8 +182,10 @@ class Writer:
     def gemm(self, x: Value, outputs: int) -> Value:
         """A Linear on a matrix, weights stored [outputs, inputs]."""
         inputs = x.shape[-1]
-        w, b = self.normal((outputs, inputs), inputs**-0.5), self.uniform(outputs, -0.05, 0.05, "bias")
-        return self.node("Gemm", x, w, b, shape=(x.shape[0], outputs), alpha=1.0, beta=1.0, transB=1)
+        w = self.normal((outputs, inputs), inputs**-0.5)
+        b = self.uniform(outputs, -0.05, 0.05, "bias")
+        shape = (x.shape[0], outputs)
+        return self.node("Gemm", x, w, b, shape=shape, alpha=1.0, beta=1.0, transB=1)
 
     def linear(self, x: Value, outputs: int) -> Value:
         """A Linear on a sequence: MatMul, then the bias as first operand of Add."""

@@ -22,7 +22,8 @@ def resnet(
 ) -> onnx.ModelProto:
     """He et al. 2015; the stride sits on the 3x3 convolution, as torchvision has it."""
     net = Writer(name)
-    x = net.conv_norm(net.input("image", (1, 3, edge, edge)), width, 7, stride=2, activation=net.relu)
+    image = net.input("image", (1, 3, edge, edge))
+    x = net.conv_norm(image, width, 7, stride=2, activation=net.relu)
     x = net.max_pool(x, 3, 2, 1)
     for stage, depth in enumerate(depths):
         for index in range(depth):
@@ -61,7 +62,8 @@ def mobilenet_v1(
 ) -> onnx.ModelProto:
     """Howard et al. 2017: depthwise 3x3 then 1x1, each with batch norm and ReLU."""
     net = Writer(name)
-    x = net.conv_norm(net.input("image", (1, 3, edge, edge)), stem, 3, stride=2, activation=net.relu)
+    image = net.input("image", (1, 3, edge, edge))
+    x = net.conv_norm(image, stem, 3, stride=2, activation=net.relu)
     for filters, stride in plan:
         channels = x.shape[1]
         x = net.conv_norm(x, channels, 3, stride=stride, groups=channels, activation=net.relu)
@@ -87,7 +89,8 @@ def mobilenet_v2(
 ) -> onnx.ModelProto:
     """Sandler et al. 2018: inverted residuals, ReLU6 as a Clip with bounds as operands."""
     net = Writer(name)
-    x = net.conv_norm(net.input("image", (1, 3, edge, edge)), stem, 3, stride=2, activation=net.relu6)
+    image = net.input("image", (1, 3, edge, edge))
+    x = net.conv_norm(image, stem, 3, stride=2, activation=net.relu6)
     for expansion, filters, repeats, first in plan:
         for index in range(repeats):
             x = _inverted_residual(net, x, expansion, filters, 1 if index else first)

@@ -1,0 +1,31 @@
+"""Every file of converters: importing this one fills the table `CONVERTERS`."""
+
+from nn_opt.frontends.onnx import (
+    elementwise,
+    linear,
+    movement,
+    nn,
+    normalization,
+    pooling,
+    quantize,
+    recurrent,
+    reduction,
+    resize,
+    shape,
+)
+from nn_opt.frontends.onnx.table import CONVERTERS
+
+__all__ = [
+    "CONVERTERS",
+    "elementwise",
+    "linear",
+    "movement",
+    "nn",
+    "normalization",
+    "pooling",
+    "quantize",
+    "recurrent",
+    "reduction",
+    "resize",
+    "shape",
+]

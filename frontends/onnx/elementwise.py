@@ -1,0 +1,250 @@
+"""Converters of element-wise operators: one row each where ONNX and the graph dialect agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from onnx import TensorProto
+from xdsl.ir import SSAValue
+
+from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.node import (
+    BadNode,
+    Node,
+    Results,
+    cast,
+    constant,
+    dtype_of,
+    scalar_like,
+)
+from nn_opt.frontends.onnx.table import Request, converts
+from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
+from nn_opt.ir.types import element_type, mlir_type, shape_of
+
+UNARY: dict[str, type[graph.UnaryOp]] = {
+    "Abs": graph.AbsOp,
+    "Acos": graph.AcosOp,
+    "Acosh": graph.AcoshOp,
+    "Asin": graph.AsinOp,
+    "Asinh": graph.AsinhOp,
+    "Atan": graph.AtanOp,
+    "Atanh": graph.AtanhOp,
+    "BitwiseNot": graph.BitwiseNotOp,
+    "Ceil": graph.CeilOp,
+    "Cos": graph.CosOp,
+    "Cosh": graph.CoshOp,
+    "Erf": graph.ErfOp,
+    "Exp": graph.ExpOp,
+    "Floor": graph.FloorOp,
+    "HardSwish": graph.HardSwishOp,
+    "IsNaN": graph.IsNaNOp,
+    "Log": graph.LogOp,
+    "Mish": graph.MishOp,
+    "Neg": graph.NegOp,
+    "Not": graph.NotOp,
+    "Reciprocal": graph.ReciprocalOp,
+    "Relu": graph.ReluOp,
+    "Round": graph.RoundOp,
+    "Sigmoid": graph.SigmoidOp,
+    "Sign": graph.SignOp,
+    "Sin": graph.SinOp,
+    "Sinh": graph.SinhOp,
+    "Softplus": graph.SoftplusOp,
+    "Softsign": graph.SoftsignOp,
+    "Sqrt": graph.SqrtOp,
+    "Tan": graph.TanOp,
+    "Tanh": graph.TanhOp,
+}
+
+BINARY: dict[str, type[graph.BinaryOp]] = {
+    "Add": graph.AddOp,
+    "And": graph.AndOp,
+    "BitwiseAnd": graph.BitwiseAndOp,
+    "BitwiseOr": graph.BitwiseOrOp,
+    "BitwiseXor": graph.BitwiseXorOp,
+    "Div": graph.DivOp,
+    "Equal": graph.EqualOp,
+    "Greater": graph.GreaterOp,
+    "GreaterOrEqual": graph.GreaterEqualOp,
+    "Less": graph.LessOp,
+    "LessOrEqual": graph.LessEqualOp,
+    "Mul": graph.MulOp,
+    "Or": graph.OrOp,
+    "Pow": graph.PowOp,
+    "Sub": graph.SubOp,
+    "Xor": graph.XorOp,
+}
+
+
+@converts(*UNARY)
+def unary(node: Node) -> Results:
+    return UNARY[node.proto.op_type](node[0]).result
+
+
+@converts(*BINARY)
+def binary(node: Node) -> Results:
+    return BINARY[node.proto.op_type](node[0], node[1]).result
+
+
+def folded(op: type[graph.BinaryOp], values: Sequence[SSAValue]) -> SSAValue:
+    """Return the values combined from left to right."""
+    return reduce(lambda left, right: op(left, right).result, values)
+
+
+VARIADIC: dict[str, type[graph.BinaryOp]] = {
+    "Max": graph.MaximumOp,
+    "Min": graph.MinimumOp,
+    "Sum": graph.AddOp,
+}
+
+
+@converts(*VARIADIC)
+def variadic(node: Node) -> Results:
+    return folded(VARIADIC[node.proto.op_type], node.present())
+
+
+@converts("Mean")
+def mean(node: Node) -> Results:
+    total = folded(graph.AddOp, node.present())
+    count = scalar_like(len(node.operands), total)
+    return total if len(node.operands) == 1 else graph.DivOp(total, count).result
+
+
+@converts("LeakyRelu")
+def leaky_relu(node: Node) -> Results:
+    return graph.LeakyReluOp(node[0], alpha=node.attrs.float("alpha", 0.01)).result
+
+
+@converts("Elu")
+def elu(node: Node) -> Results:
+    return graph.EluOp(node[0], alpha=node.attrs.float("alpha", 1.0)).result
+
+
+@converts("Celu")
+def celu(node: Node) -> Results:
+    return graph.CeluOp(node[0], alpha=node.attrs.float("alpha", 1.0)).result
+
+
+@converts("ThresholdedRelu")
+def thresholded_relu(node: Node) -> Results:
+    return graph.ThresholdedReluOp(node[0], alpha=node.attrs.float("alpha", 1.0)).result
+
+
+@converts("Selu")
+def selu(node: Node) -> Results:
+    # The defaults are those of Selu-1, cut to float32.
+    alpha = node.attrs.float("alpha", 1.67326319217681884765625)
+    gamma = node.attrs.float("gamma", 1.05070102214813)
+    return graph.SeluOp(node[0], alpha=alpha, gamma=gamma).result
+
+
+@converts("HardSigmoid")
+def hard_sigmoid(node: Node) -> Results:
+    alpha, beta = node.attrs.float("alpha", 0.2), node.attrs.float("beta", 0.5)
+    return graph.HardSigmoidOp(node[0], alpha=alpha, beta=beta).result
+
+
+@converts("Gelu")
+def gelu(node: Node) -> Results:
+    return graph.GeluOp(node[0], approximate=node.attrs.text("approximate", "none")).result
+
+
+@converts("Swish")
+def swish(node: Node) -> Results:
+    """x * sigmoid(alpha * x)"""
+    x, alpha = node[0], node.attrs.float("alpha", 1.0)
+    scaled = x if alpha == 1.0 else graph.MulOp(x, scalar_like(alpha, x)).result
+    return graph.MulOp(x, graph.SigmoidOp(scaled).result).result
+
+
+@converts("Shrink")
+def shrink(node: Node) -> Results:
+    """x + bias below -lambd, x - bias above lambd, else 0"""
+    x = node[0]
+    bias, limit = node.attrs.float("bias", 0.0), node.attrs.float("lambd", 0.5)
+    bias_value = scalar_like(bias, x)
+    low = graph.LessOp(x, scalar_like(-limit, x)).result
+    high = graph.GreaterOp(x, scalar_like(limit, x)).result
+    upper = graph.WhereOp(high, graph.SubOp(x, bias_value).result, scalar_like(0, x)).result
+    return graph.WhereOp(low, graph.AddOp(x, bias_value).result, upper).result
+
+
+@converts("PRelu")
+def prelu(node: Node) -> Results:
+    return graph.PReluOp(node[0], node[1]).result
+
+
+@converts("IsInf")
+def isinf(node: Node) -> Results:
+    negative = node.attrs.flag("detect_negative", True)
+    positive = node.attrs.flag("detect_positive", True)
+    return graph.IsInfOp(node[0], detect_negative=negative, detect_positive=positive).result
+
+
+@converts("Mod")
+def mod(node: Node) -> Results:
+    return graph.ModOp(node[0], node[1], fmod=node.attrs.flag("fmod")).result
+
+
+@converts("BitShift")
+def bit_shift(node: Node) -> Results:
+    return graph.ShiftOp(node[0], node[1], direction=node.attrs.text("direction").lower()).result
+
+
+@converts("Where")
+def where(node: Node) -> Results:
+    return graph.WhereOp(node[0], node[1], node[2]).result
+
+
+@converts("Clip")
+def clip(node: Node) -> Results:
+    """Bounds are attributes before opset 11, then optional scalars, empty tensors left out."""
+    x = node[0]
+    if node.version < 11:
+        attributes = ("min", "max")
+        bounds = [
+            scalar_like(node.attrs.float(name), x) if name in node.attrs else None
+            for name in attributes
+        ]
+    else:
+        bounds = [_bound(node.get(1)), _bound(node.get(2))]
+    return x if bounds == [None, None] else graph.ClipOp(x, bounds[0], bounds[1]).result
+
+
+def _bound(value: SSAValue | None) -> SSAValue | None:
+    """Return a bound of rank 0; exporters also write a vector of one element."""
+    if value is None or shape_of(value) == ():
+        return value
+    return graph.ReshapeOp(value, []).result
+
+
+# A cast to fewer bits than 8, or of text, is not something that the graph dialect can say.
+def _cast_refusal(request: Request) -> str:
+    target = request.attrs.int("to", TensorProto.FLOAT)
+    return "" if target in ELEMENT_DTYPES else f"cast to {type_name(target)}"
+
+
+@converts("Cast", refusal=_cast_refusal)
+def cast_to(node: Node) -> Results:
+    return cast(node[0], mlir_type(ELEMENT_DTYPES[node.attrs.int("to")]))
+
+
+@converts("CastLike")
+def cast_like(node: Node) -> Results:
+    return cast(node[0], element_type(node[1]))
+
+
+@converts("BitCast", refusal=_cast_refusal)
+def bit_cast(node: Node) -> Results:
+    """Known at compile time, or between the signed and unsigned integers of one width."""
+    target = ELEMENT_DTYPES[node.attrs.int("to")]
+    source = dtype_of(node[0])
+    if source == target:
+        return node[0]
+    array = node.evaluate(node[0])
+    if array is not None and source.itemsize == target.itemsize:
+        return constant(array.view(target))
+    if source.kind in "iu" and target.kind in "iu" and source.itemsize == target.itemsize:
+        return cast(node[0], mlir_type(target))
+    raise BadNode(f"cannot reinterpret {source} as {target}")

@@ -1,0 +1,174 @@
+"""Converters of normalisations, spelled with reductions except batch normalisation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from onnx import TensorProto
+from xdsl.ir import SSAValue
+
+from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.node import (
+    BadNode,
+    Node,
+    Results,
+    axes_in,
+    axis_in,
+    cast,
+    dtype_of,
+    rank_of,
+    reshaped,
+    scalar_like,
+)
+from nn_opt.frontends.onnx.table import Request, converts
+from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES
+from nn_opt.ir.types import element_type, mlir_type, shape_of
+
+
+def _batch_norm_refusal(request: Request) -> str:
+    if request.attrs.flag("training_mode"):
+        return "training_mode = 1"
+    return "" if request.attrs.int("spatial", 1) else "spatial = 0"
+
+
+@converts("BatchNormalization", refusal=_batch_norm_refusal)
+def batch_norm(node: Node) -> Results:
+    """Statistics and scale may have another float type than the data (opset 14 and 15)."""
+    x = node[0]
+    wide = max((node[i] for i in (0, 3)), key=lambda value: dtype_of(value).itemsize)
+    element = element_type(wide)
+    parameters = [cast(node[index], element) for index in range(1, 5)]
+    epsilon = node.attrs.float("epsilon", 1e-5)
+    result = graph.BatchNormOp(cast(x, element), *parameters, epsilon=epsilon).result
+    return cast(result, element_type(x))
+
+
+def _moments(x: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
+    """Return x minus its mean, and the variance, both over the axes."""
+    centred = graph.SubOp(x, graph.ReduceOp(x, "mean", axes, True).result).result
+    square = graph.MulOp(centred, centred).result
+    return centred, graph.ReduceOp(square, "mean", axes, True).result
+
+
+def _inverse_deviation(variance: SSAValue, epsilon: float) -> SSAValue:
+    shifted = graph.AddOp(variance, scalar_like(epsilon, variance)).result
+    return graph.ReciprocalOp(graph.SqrtOp(shifted).result).result
+
+
+def _scaled(x: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
+    x = x if scale is None else graph.MulOp(x, scale).result
+    return x if bias is None else graph.AddOp(x, bias).result
+
+
+def _per_channel(value: SSAValue, rank: int) -> SSAValue:
+    """Return a vector [C] as [C, 1, ...], which broadcasts along [N, C, ...]."""
+    return reshaped(value, [*shape_of(value), *([1] * (rank - 2))])
+
+
+@converts("InstanceNormalization")
+def instance_norm(node: Node) -> Results:
+    rank = rank_of(node[0])
+    centred, variance = _moments(node[0], range(2, rank))
+    normal = graph.MulOp(
+        centred, _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
+    ).result
+    return _scaled(normal, _per_channel(node[1], rank), _per_channel(node[2], rank))
+
+
+def _stash_type(node: Node, x: SSAValue):
+    """Return the type to compute in: `stash_type` for a narrower operand."""
+    stash = ELEMENT_DTYPES[node.attrs.int("stash_type", TensorProto.FLOAT)]
+    return mlir_type(stash) if dtype_of(x).itemsize < stash.itemsize else element_type(x)
+
+
+@converts("LayerNormalization")
+def layer_norm(node: Node) -> Results:
+    x = node[0]
+    rank = rank_of(x)
+    axes = range(axis_in(node.attrs.int("axis", -1), rank), rank)
+    wide = cast(x, _stash_type(node, x))
+    mean = graph.ReduceOp(wide, "mean", axes, True).result
+    centred, variance = _moments(wide, axes)
+    inverse = _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
+    normal = cast(graph.MulOp(centred, inverse).result, element_type(x))
+    return [_scaled(normal, node[1], node.get(2)), mean, inverse]
+
+
+@converts("RMSNormalization")
+def rms_norm(node: Node) -> Results:
+    x = node[0]
+    rank = rank_of(x)
+    axes = range(axis_in(node.attrs.int("axis", -1), rank), rank)
+    wide = cast(x, _stash_type(node, x))
+    square = graph.ReduceOp(graph.MulOp(wide, wide).result, "mean", axes, True).result
+    inverse = _inverse_deviation(square, node.attrs.float("epsilon", 1e-5))
+    return _scaled(cast(graph.MulOp(wide, inverse).result, element_type(x)), node[1], None)
+
+
+@converts("GroupNormalization")
+def group_norm(node: Node) -> Results:
+    """Scale and bias are per group before opset 21, per channel since."""
+    x = node[0]
+    n, channels, *spatial = shape_of(x)
+    groups = node.attrs.int("num_groups", 1)
+    if channels % groups:
+        raise BadNode(f"{channels} channels do not divide into {groups} groups")
+    members = channels // groups * math.prod(spatial)
+    grouped = reshaped(cast(x, _stash_type(node, x)), [n, groups, members])
+    centred, variance = _moments(grouped, [2])
+    inverse = _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
+    normal = cast(graph.MulOp(centred, inverse).result, element_type(x))
+    if shape_of(node[1]) == (groups,) and node.version < 21:
+        scaled = _scaled(normal, *(_per_channel(node[index], 3) for index in (1, 2)))
+        return reshaped(scaled, shape_of(x))
+    normal = reshaped(normal, shape_of(x))
+    return _scaled(normal, *(_per_channel(node[index], rank_of(x)) for index in (1, 2)))
+
+
+@converts("MeanVarianceNormalization")
+def mean_variance_norm(node: Node) -> Results:
+    axes = axes_in(node.attrs.ints("axes") or [0, 2, 3], rank_of(node[0]))
+    centred, variance = _moments(node[0], axes)
+    deviation = graph.SqrtOp(variance).result
+    return graph.DivOp(centred, graph.AddOp(deviation, scalar_like(1e-9, deviation)).result).result
+
+
+@converts("LpNormalization")
+def lp_norm(node: Node) -> Results:
+    """x / norm, and 0 where the norm is 0."""
+    x = node[0]
+    axis = axis_in(node.attrs.int("axis", -1), rank_of(x))
+    kind = {1: "l1", 2: "l2"}[node.attrs.int("p", 2)]
+    norm = graph.ReduceOp(x, kind, [axis], True).result
+    zero = scalar_like(0, x)
+    empty = graph.EqualOp(norm, zero).result
+    safe = graph.WhereOp(empty, scalar_like(1, x), norm).result
+    return graph.WhereOp(empty, zero, graph.DivOp(x, safe).result).result
+
+
+@converts("LRN")
+def lrn(node: Node) -> Results:
+    """x / (bias + alpha / size * sum of squares over `size` channels around)^beta"""
+    x, size = node[0], node.attrs.int("size", 1)
+    shape = shape_of(x)
+    before = (size - 1) // 2
+    pads = [0] * (2 * len(shape))
+    pads[1], pads[1 + len(shape)] = before, size - 1 - before
+    squares = graph.PadOp(graph.MulOp(x, x).result, pads, "constant", None).result
+    total = _window_sum(squares, size, shape)
+    scale = scalar_like(node.attrs.float("alpha", 1e-4) / size, x)
+    base = graph.MulOp(total, scale).result
+    base = graph.AddOp(base, scalar_like(node.attrs.float("bias", 1.0), x)).result
+    power = graph.PowOp(base, scalar_like(node.attrs.float("beta", 0.75), x)).result
+    return graph.DivOp(x, power).result
+
+
+def _window_sum(squares: SSAValue, size: int, shape: Sequence[int]) -> SSAValue:
+    """Return the average pool over channels times `size`, the image seen as [N, 1, C, H*W]."""
+    n, channels = shape[0], shape[1]
+    flat = reshaped(squares, [n, 1, channels + size - 1, math.prod(shape[2:])])
+    pooled = graph.PoolOp(
+        flat, "average", kernel=[size, 1], strides=[1, 1], pads=[0] * 4, dilations=[1, 1]
+    ).result
+    return graph.MulOp(reshaped(pooled, shape), scalar_like(size, squares)).result

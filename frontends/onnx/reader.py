@@ -1,0 +1,131 @@
+"""Reads a model (path, bytes or ModelProto) and checks that it is well formed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import GraphProto, ModelProto, TensorProto
+
+from nn_opt.frontends.onnx.structure import check_structure
+from nn_opt.ir.diagnostics import DiagnosticError
+
+OLDEST_OPSET = 7  # before it, broadcasting was an attribute
+MAIN_DOMAINS = ("", "ai.onnx")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A parsed model, its name in messages and the folder that its external weights lie in."""
+
+    proto: ModelProto
+    label: str
+    folder: Path | None
+
+    def error(self, problem: str, *, hint: str = "") -> DiagnosticError:
+        """Return the diagnostic for a fault of this model."""
+        text = f"{self.label}: error: {problem}"
+        return DiagnosticError(f"{text}\n  hint: {hint}" if hint else text)
+
+    @property
+    def opsets(self) -> dict[str, int]:
+        """The version of each operator set that the model imports; the main one is ''."""
+        return {
+            "" if entry.domain in MAIN_DOMAINS else entry.domain: entry.version
+            for entry in self.proto.opset_import
+        }
+
+    @property
+    def initializers(self) -> dict[str, TensorProto]:
+        """The weights by name."""
+        return {tensor.name: tensor for tensor in self.proto.graph.initializer}
+
+
+Source = str | os.PathLike[str] | bytes | ModelProto | Model
+
+
+def read_model(source: Source) -> Model:
+    """Return the parsed model.
+
+    Raises: DiagnosticError for a file that is missing, truncated or not an ONNX model.
+    """
+    match source:
+        case Model():
+            return source
+        case ModelProto():
+            return _with_graph(Model(source, source.graph.name or "<model>", None))
+        case bytes():
+            return _parse(source, "<bytes>", None)
+        case _:
+            return _read_file(Path(source))
+
+
+def _read_file(path: Path) -> Model:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DiagnosticError(f"{path}: error: cannot read the model: {error.strerror}") from None
+    return _parse(data, str(path), path.resolve().parent)
+
+
+def _parse(data: bytes, label: str, folder: Path | None) -> Model:
+    model = Model(ModelProto(), label, folder)
+    try:
+        model.proto.ParseFromString(data)
+    except DecodeError:
+        raise model.error(
+            f"not an ONNX model, or a truncated one ({len(data)} bytes)",
+            hint="an ONNX file is a serialised ModelProto; download or export it again",
+        ) from None
+    return _with_graph(model)
+
+
+def _with_graph(model: Model) -> Model:
+    if not model.proto.HasField("graph"):
+        raise model.error("not an ONNX model: it holds no graph")
+    return model
+
+
+def check_opset(model: Model) -> None:
+    """Raise a diagnostic unless the main operator set is one that this front-end knows."""
+    newest = onnx.defs.onnx_opset_version()
+    version = model.opsets.get("")
+    if version is None:
+        if any(node.domain in MAIN_DOMAINS for node in model.proto.graph.node):
+            raise model.error("the model imports no operator set of the main domain")
+    elif not OLDEST_OPSET <= version <= newest:
+        raise model.error(
+            f"opset {version} is not supported, expected {OLDEST_OPSET} to {newest}",
+            hint="convert the model with onnx.version_converter",
+        )
+
+
+def skeleton(model: Model) -> ModelProto:
+    """Return the model with each weight turned into a graph input, so that copies stay small."""
+    proto, graph = ModelProto(), model.proto.graph
+    proto.ir_version = model.proto.ir_version
+    proto.opset_import.extend(model.proto.opset_import)
+    proto.functions.extend(model.proto.functions)
+    bare = GraphProto(name=graph.name or "graph")
+    bare.node.extend(graph.node)
+    bare.output.extend(graph.output)
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    bare.input.extend(value for value in graph.input if value.name not in weights)
+    for name, tensor in weights.items():
+        dims = [dim for dim in tensor.dims]
+        bare.input.append(onnx.helper.make_tensor_value_info(name, tensor.data_type, dims))
+    proto.graph.CopyFrom(bare)
+    return proto
+
+
+def check_model(model: Model) -> None:
+    """Raise a one-line diagnostic for a model that is not well formed."""
+    check_structure(model.proto.graph, model.error)
+    try:
+        onnx.checker.check_model(skeleton(model))
+    except onnx.checker.ValidationError as error:
+        first = next((line for line in str(error).splitlines() if line.strip()), "")
+        raise model.error(f"the ONNX checker refuses the model: {first.strip()}") from None

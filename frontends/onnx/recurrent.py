@@ -1,0 +1,312 @@
+"""Converters of RNN, GRU and LSTM: one scan a direction, the input's matmul hoisted before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.node import (
+    Attributes,
+    BadNode,
+    Node,
+    Results,
+    constant,
+    dtype_of,
+    reshaped,
+    scalar_like,
+    transposed,
+)
+from nn_opt.frontends.onnx.scan import scan
+from nn_opt.frontends.onnx.table import Request, converts
+from nn_opt.ir.types import shape_of
+
+Activation = Callable[[SSAValue], SSAValue]
+
+
+def _add(a: SSAValue, b: SSAValue) -> SSAValue:
+    return graph.AddOp(a, b).result
+
+
+def _mul(a: SSAValue, b: SSAValue) -> SSAValue:
+    return graph.MulOp(a, b).result
+
+
+# activations --------------------------------------------------------------------------------
+
+PLAIN: dict[str, type[graph.UnaryOp]] = {
+    "relu": graph.ReluOp,
+    "sigmoid": graph.SigmoidOp,
+    "softplus": graph.SoftplusOp,
+    "softsign": graph.SoftsignOp,
+    "tanh": graph.TanhOp,
+}
+
+
+def _affine(x: SSAValue, alpha: float, beta: float) -> SSAValue:
+    return _add(_mul(x, scalar_like(alpha, x)), scalar_like(beta, x))
+
+
+def _scaled_tanh(x: SSAValue, alpha: float, beta: float) -> SSAValue:
+    inner = graph.TanhOp(_mul(x, scalar_like(beta, x))).result
+    return _mul(inner, scalar_like(alpha, x))
+
+
+# name -> (default alpha, default beta, the function); None: it has no such parameter
+PARAMETRIC: dict[str, tuple[float | None, float | None, Callable[..., SSAValue]]] = {
+    "affine": (1.0, 0.0, _affine),
+    "elu": (1.0, None, lambda x, alpha: graph.EluOp(x, alpha).result),
+    "hardsigmoid": (0.2, 0.5, lambda x, alpha, beta: graph.HardSigmoidOp(x, alpha, beta).result),
+    "leakyrelu": (0.01, None, lambda x, alpha: graph.LeakyReluOp(x, alpha).result),
+    "scaledtanh": (1.0, 1.0, _scaled_tanh),
+    "thresholdedrelu": (1.0, None, lambda x, alpha: graph.ThresholdedReluOp(x, alpha).result),
+}
+
+
+def _activations(attrs: Attributes, defaults: Sequence[str], directions: int) -> list[Activation]:
+    """Return the functions of all directions; parameters go to those that take them, in order."""
+    names = attrs.texts("activations") or list(defaults) * directions
+    alphas = iter(attrs.floats("activation_alpha") or ())
+    betas = iter(attrs.floats("activation_beta") or ())
+    return [_activation(name.lower(), alphas, betas) for name in names]
+
+
+def _activation(name: str, alphas, betas) -> Activation:
+    if name in PLAIN:
+        op = PLAIN[name]
+        return lambda x: op(x).result
+    alpha, beta, function = PARAMETRIC[name]
+    given = []
+    if alpha is not None:
+        given.append(next(alphas, alpha))
+    if beta is not None:
+        given.append(next(betas, beta))
+    return lambda x: function(x, *given)
+
+
+def _recurrent_refusal(request: Request) -> str:
+    names = {name.lower() for name in request.attrs.texts("activations") or ()}
+    unknown = names - PLAIN.keys() - PARAMETRIC.keys()
+    return f"activation {sorted(unknown)[0]}" if unknown else ""
+
+
+# the cells ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The weights of one direction, the gates' axis last so that rows are batch entries."""
+
+    hidden: int
+    recurrence: SSAValue  # [H, G*H]
+    recurrence_bias: SSAValue | None  # [G*H], kept apart from the input's
+    peepholes: SSAValue | None  # [3*H], gates i, o, f
+    activations: Sequence[Activation]
+    attrs: Attributes
+
+    def gate(self, gates: SSAValue, index: int) -> SSAValue:
+        """Return one gate's columns of [.., G*H]."""
+        shape = list(shape_of(gates))
+        starts = [0] * len(shape)
+        starts[-1], shape[-1] = index * self.hidden, self.hidden
+        return graph.SliceOp(gates, starts, shape, [1] * len(shape)).result
+
+    def clipped(self, x: SSAValue) -> SSAValue:
+        """Return the input of an activation, clipped if the node says so."""
+        if "clip" not in self.attrs:
+            return x
+        limit = self.attrs.float("clip")
+        return graph.ClipOp(x, scalar_like(-limit, x), scalar_like(limit, x)).result
+
+    def activate(self, index: int, x: SSAValue) -> SSAValue:
+        return self.activations[index](self.clipped(x))
+
+    def peep(self, x: SSAValue, cell: SSAValue, index: int) -> SSAValue:
+        """Return x plus the cell seen through a peephole."""
+        if self.peepholes is None:
+            return x
+        return _add(x, _mul(self.gate(self.peepholes, index), cell))
+
+
+Step = Callable[[Direction, SSAValue, Sequence[SSAValue]], list[SSAValue]]
+
+
+def _rnn_step(cell: Direction, x: SSAValue, states: Sequence[SSAValue]) -> list[SSAValue]:
+    """h' = f(x + h @ R)"""
+    return [cell.activate(0, _add(x, graph.MatmulOp(states[0], cell.recurrence).result))]
+
+
+def _gru_step(cell: Direction, x: SSAValue, states: Sequence[SSAValue]) -> list[SSAValue]:
+    """h' = (1 - z) * n + z * h; the reset gate acts before or after the recurrent product."""
+    (h,) = states
+    if cell.attrs.flag("linear_before_reset"):
+        product = graph.MatmulOp(h, cell.recurrence).result
+        if cell.recurrence_bias is not None:
+            product = _add(product, cell.recurrence_bias)
+        update, reset = (
+            cell.activate(0, _add(cell.gate(x, i), cell.gate(product, i))) for i in range(2)
+        )
+        hidden = _add(cell.gate(x, 2), _mul(reset, cell.gate(product, 2)))
+    else:
+        sums = [_add(cell.gate(x, index), _times(cell, h, index)) for index in range(2)]
+        update, reset = (cell.activate(0, value) for value in sums)
+        hidden = _add(cell.gate(x, 2), _times(cell, _mul(reset, h), 2))
+    candidate = cell.activate(1, hidden)
+    rest = graph.SubOp(scalar_like(1, update), update).result
+    return [_add(_mul(rest, candidate), _mul(update, h))]
+
+
+def _times(cell: Direction, h: SSAValue, gate: int) -> SSAValue:
+    return graph.MatmulOp(h, cell.gate(cell.recurrence, gate)).result
+
+
+def _lstm_step(cell: Direction, x: SSAValue, states: Sequence[SSAValue]) -> list[SSAValue]:
+    """c' = f * c + i * g, h' = o * activation(c'); gates stand in the order i, o, f, c."""
+    h, c = states
+    gates = _add(x, graph.MatmulOp(h, cell.recurrence).result)
+    enter = cell.activate(0, cell.peep(cell.gate(gates, 0), c, 0))
+    if cell.attrs.flag("input_forget"):
+        keep = graph.SubOp(scalar_like(1, enter), enter).result
+    else:
+        keep = cell.activate(0, cell.peep(cell.gate(gates, 2), c, 2))
+    candidate = cell.activate(1, cell.gate(gates, 3))
+    new = _add(_mul(keep, c), _mul(enter, candidate))
+    leave = cell.activate(0, cell.peep(cell.gate(gates, 1), new, 1))
+    return [_mul(leave, cell.activations[2](new)), new]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What tells the three operators apart."""
+
+    gates: int
+    states: int
+    activations: tuple[str, ...]
+    step: Step
+
+
+KINDS = {
+    "RNN": Kind(1, 1, ("Tanh",), _rnn_step),
+    "GRU": Kind(3, 1, ("Sigmoid", "Tanh"), _gru_step),
+    "LSTM": Kind(4, 2, ("Sigmoid", "Tanh", "Tanh"), _lstm_step),
+}
+
+# direction attribute -> which scans run backwards
+BACKWARD = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+
+
+@converts(*KINDS, refusal=_recurrent_refusal)
+def recurrent(node: Node) -> Results:
+    """Shapes: X [T, N, I] (layout 1: batch first), W [D, G*H, I], R [D, G*H, H], B [D, 2*G*H]."""
+    kind = KINDS[node.proto.op_type]
+    backward = BACKWARD[node.attrs.text("direction", "forward")]
+    batch_first = node.attrs.flag("layout")
+    x = transposed(node[0], [1, 0, 2]) if batch_first else node[0]
+    functions = _activations(node.attrs, kind.activations, len(backward))
+    each = len(kind.activations)
+    runs = [
+        _run(node, kind, x, index, functions[index * each : (index + 1) * each], reverse)
+        for index, reverse in enumerate(backward)
+    ]
+    outputs = [_stacked([run[0] for run in runs], 1)]
+    outputs += [_stacked([run[1][i] for run in runs], 0) for i in range(kind.states)]
+    if batch_first:
+        perms = [[2, 0, 1, 3], *([[1, 0, 2]] * kind.states)]
+        outputs = [transposed(value, perm) for value, perm in zip(outputs, perms, strict=True)]
+    return outputs
+
+
+def _stacked(parts: Sequence[SSAValue], axis: int) -> SSAValue:
+    """Return the directions' results along a new axis."""
+    shape = list(shape_of(parts[0]))
+    shape.insert(axis, 1)
+    parts = [reshaped(part, shape) for part in parts]
+    return parts[0] if len(parts) == 1 else graph.ConcatOp(parts, axis).result
+
+
+def _pick(value: SSAValue, index: int) -> SSAValue:
+    """Return value[index] along the first axis."""
+    shape = shape_of(value)
+    if shape[0] != 1:
+        starts, sizes = [index, *([0] * (len(shape) - 1))], [1, *shape[1:]]
+        value = graph.SliceOp(value, starts, sizes, [1] * len(shape)).result
+    return reshaped(value, shape[1:])
+
+
+def _run(
+    node: Node,
+    kind: Kind,
+    x: SSAValue,
+    index: int,
+    functions: Sequence[Activation],
+    reverse: bool,
+) -> tuple[SSAValue, list[SSAValue]]:
+    """Return the outputs [T, N, H] and the final states [N, H] of one direction."""
+    cell, inputs = _direction(node, kind, x, index, functions)
+    time, batch = shape_of(x)[:2]
+    first = [_initial(node, 5 + i, index, (batch, cell.hidden), x) for i in range(kind.states)]
+    mask = _mask(node, time, batch)
+
+    def step(states: Sequence[SSAValue], slices: Sequence[SSAValue]):
+        new = kind.step(cell, slices[0], states)
+        if len(slices) == 1:
+            return new, [new[0]]
+        kept = [
+            graph.WhereOp(slices[1], after, before).result
+            for after, before in zip(new, states, strict=True)
+        ]
+        shown = graph.WhereOp(slices[1], new[0], scalar_like(0, new[0])).result
+        return kept, [shown]
+
+    results = scan(first, [inputs, *([] if mask is None else [mask])], step, reverse=reverse)
+    return results[-1], list(results[:-1])
+
+
+def _direction(
+    node: Node, kind: Kind, x: SSAValue, index: int, functions: Sequence[Activation]
+) -> tuple[Direction, SSAValue]:
+    """Return one direction's cell, and its input products [T, N, G*H] with the biases added."""
+    time, batch, features = shape_of(x)
+    weights = transposed(_pick(node[1], index), [1, 0])
+    recurrence = transposed(_pick(node[2], index), [1, 0])
+    hidden, columns = shape_of(recurrence)
+    if columns != kind.gates * hidden:
+        raise BadNode(f"R has {columns} rows a direction, expected {kind.gates} * {hidden}")
+    flat = graph.MatmulOp(reshaped(x, [time * batch, features]), weights).result
+    inner_bias = None
+    bias = node.get(3)
+    if bias is not None:
+        parts = reshaped(_pick(bias, index), [2, columns])
+        outer, inner_bias = _pick(parts, 0), _pick(parts, 1)
+        flat = _add(flat, outer)
+        if not node.attrs.flag("linear_before_reset"):
+            flat, inner_bias = _add(flat, inner_bias), None
+    peepholes = node.get(7)
+    peepholes = None if peepholes is None else _pick(peepholes, index)
+    cell = Direction(hidden, recurrence, inner_bias, peepholes, functions, node.attrs)
+    return cell, reshaped(flat, [time, batch, columns])
+
+
+def _initial(node: Node, operand: int, index: int, shape: tuple[int, int], x: SSAValue) -> SSAValue:
+    """Return the first state [N, H]: an operand [D, N, H] (layout 1: [N, D, H]), else zeros."""
+    value = node.get(operand)
+    if value is None:
+        return constant(np.zeros(shape, dtype_of(x)))
+    if node.attrs.flag("layout"):
+        value = transposed(value, [1, 0, 2])
+    return _pick(value, index)
+
+
+def _mask(node: Node, time: int, batch: int) -> SSAValue | None:
+    """Return [T, N, 1], true inside each sequence; None if all are of full length."""
+    lengths = node.get(4)
+    if lengths is None:
+        return None
+    known = node.evaluate(lengths)
+    if known is not None and (known == time).all():
+        return None
+    steps = constant(np.arange(time, dtype=dtype_of(lengths)).reshape(time, 1, 1))
+    return graph.LessOp(steps, reshaped(lengths, [1, batch, 1])).result

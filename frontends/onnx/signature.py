@@ -1,0 +1,139 @@
+"""The inputs and outputs that a model declares, and the static shapes they are bound to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import ValueInfoProto
+
+from nn_opt.frontends.onnx.reader import Model, Source, read_model
+from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
+
+MAX_ELEMENTS = 2**40  # a tensor beyond a tera-element is a mistake in the model, not a wish
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """A declared tensor; a size is a number, a symbol's name, or None; `shape` may be undeclared."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int | str | None, ...] | None
+
+    @property
+    def is_static(self) -> bool:
+        """Return whether every size is a number."""
+        return self.shape is not None and all(isinstance(size, int) for size in self.shape)
+
+
+def describe_inputs(source: Source) -> list[InputSpec]:
+    """Return the inputs that a caller has to give: those without a weight of their name."""
+    model = read_model(source)
+    weights = {tensor.name for tensor in model.proto.graph.initializer}
+    return _specs(model, (value for value in model.proto.graph.input if value.name not in weights))
+
+
+def describe_outputs(source: Source) -> list[InputSpec]:
+    """Return the outputs as the model declares them."""
+    model = read_model(source)
+    return _specs(model, model.proto.graph.output)
+
+
+def _specs(model: Model, values: Iterable[ValueInfoProto]) -> list[InputSpec]:
+    specs: list[InputSpec] = []
+    for value in values:
+        kind = value.type.WhichOneof("value")
+        if kind not in ("tensor_type", None):
+            raise model.error(f"'{value.name}' is a {kind.removesuffix('_type')}, not a tensor")
+        tensor = value.type.tensor_type
+        if tensor.elem_type not in ELEMENT_DTYPES:
+            raise model.error(
+                f"'{value.name}' has elements of {type_name(tensor.elem_type)},"
+                " which is not supported"
+            )
+        shape = tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
+        specs.append(InputSpec(value.name, ELEMENT_DTYPES[tensor.elem_type], shape))
+    return specs
+
+
+def _size(dim: Any) -> int | str | None:
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param or None
+
+
+def bind_shapes(
+    model: Model,
+    specs: Sequence[InputSpec],
+    dims: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+) -> list[tuple[int, ...]]:
+    """Return the static shape of each input.
+
+    Raises: DiagnosticError listing every input whose sizes stay unknown, or for a binding that
+    names nothing or contradicts the model.
+    """
+    _require_known(model, "input", shapes, {spec.name for spec in specs})
+    symbols = {size for spec in specs for size in spec.shape or () if isinstance(size, str)}
+    _require_known(model, "symbolic size", dims, symbols)
+    bound = [_bind(model, spec, dims, shapes.get(spec.name)) for spec in specs]
+    unknown = [spec for spec, shape in zip(specs, bound, strict=True) if shape is None]
+    if unknown:
+        listed = ", ".join(f"'{spec.name}' {_show(spec.shape)}" for spec in unknown)
+        first = unknown[0]
+        rank = 4 if first.shape is None else len(first.shape)
+        example = {first.name: [1] * rank}
+        free = sorted(symbols - set(dims))
+        by_name = f"dims={{{free[0]!r}: 1}} or " if free else ""
+        raise model.error(
+            f"the sizes of {len(unknown)} input(s) are unknown: {listed}",
+            hint=f"give them by {by_name}shapes={example}",
+        )
+    return [shape for shape in bound if shape is not None]
+
+
+def _require_known(model: Model, what: str, given: Iterable[str], known: set[str]) -> None:
+    wrong = sorted(set(given) - known)
+    if wrong:
+        have = ", ".join(f"'{name}'" for name in sorted(known)) or "none"
+        raise model.error(f"the model has no {what} '{wrong[0]}'; it has {have}")
+
+
+def _bind(
+    model: Model, spec: InputSpec, dims: Mapping[str, int], given: Sequence[int] | None
+) -> tuple[int, ...] | None:
+    declared = spec.shape
+    if given is not None:
+        shape = tuple(int(size) for size in given)
+        if declared is not None and not _fits(declared, shape, dims):
+            raise model.error(
+                f"input '{spec.name}' has shape {_show(declared)}, given {list(shape)}"
+            )
+    else:
+        sizes = [dims.get(s) if isinstance(s, str) else s for s in declared or (None,)]
+        known = [int(size) for size in sizes if size is not None]
+        if len(known) != len(sizes):
+            return None
+        shape = tuple(known)
+    if any(size < 0 for size in shape) or math.prod(shape) > MAX_ELEMENTS:
+        raise model.error(f"input '{spec.name}' has the absurd shape {list(shape)}")
+    return shape
+
+
+def _fits(
+    declared: Sequence[int | str | None], shape: tuple[int, ...], dims: Mapping[str, int]
+) -> bool:
+    if len(declared) != len(shape):
+        return False
+    wanted = [dims.get(size) if isinstance(size, str) else size for size in declared]
+    return all(want in (None, size) for want, size in zip(wanted, shape, strict=True))
+
+
+def _show(shape: Sequence[int | str | None] | None) -> str:
+    if shape is None:
+        return "of unknown rank"
+    return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"

@@ -1,0 +1,85 @@
+"""What a graph must satisfy before its nodes can be read in order: names, order, definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from onnx import AttributeProto, GraphProto, NodeProto
+
+from nn_opt.ir.diagnostics import DiagnosticError
+
+Error = Callable[[str], DiagnosticError]
+
+
+def node_label(node: NodeProto, index: int) -> str:
+    """Return the node's own name, else one made of its type and place."""
+    return node.name or f"{node.op_type}_{index}"
+
+
+def check_structure(graph: GraphProto, error: Error) -> None:
+    """Raise `error(problem)` for names defined twice, missing or used before their definition."""
+    known = _defined_at_start(graph, error)
+    later = {name for node in graph.node for name in node.output if name}
+    for index, node in enumerate(graph.node):
+        for name in needed_by(node):
+            if name not in known:
+                raise error(_missing(node_label(node, index), name, name in later))
+        for name in filter(None, node.output):
+            if name in known:
+                raise error(f"node '{node_label(node, index)}' defines '{name}' a second time")
+            known.add(name)
+    for output in graph.output:
+        if output.name not in known:
+            raise error(f"output '{output.name}' is computed by no node")
+
+
+def _defined_at_start(graph: GraphProto, error: Error) -> set[str]:
+    known: set[str] = set()
+    for kind, values in (("input", graph.input), ("initializer", graph.initializer)):
+        seen: set[str] = set()
+        for value in values:
+            if value.name in seen:
+                raise error(f"two {kind}s are called '{value.name}'")
+            seen.add(value.name)
+        known |= seen
+    names = [output.name for output in graph.output]
+    if not names:
+        raise error("the graph has no outputs")
+    if len(set(names)) != len(names):
+        raise error(f"an output is listed twice: {', '.join(sorted(names))}")
+    return known
+
+
+def _missing(label: str, name: str, defined_later: bool) -> str:
+    if defined_later:
+        return f"node '{label}' reads '{name}' before it is computed: a cycle, or unsorted nodes"
+    return f"node '{label}' reads '{name}', which is no input, initializer or node output"
+
+
+def needed_by(node: NodeProto) -> Iterator[str]:
+    """Yield the outer names that a node reads, also from inside its subgraphs."""
+    yield from filter(None, node.input)
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield from _free_names(attribute.g)
+
+
+def _free_names(graph: GraphProto) -> Iterator[str]:
+    inner = {value.name for value in graph.input} | {value.name for value in graph.initializer}
+    for node in graph.node:
+        yield from (name for name in needed_by(node) if name not in inner)
+        inner.update(node.output)
+    yield from (output.name for output in graph.output if output.name not in inner)
+
+
+def live_nodes(graph: GraphProto) -> list[int]:
+    """Return the places of the nodes that some output needs, in order."""
+    wanted = {output.name for output in graph.output}
+    live: list[int] = []
+    for index in range(len(graph.node) - 1, -1, -1):
+        node = graph.node[index]
+        if wanted.isdisjoint(filter(None, node.output)):
+            continue
+        live.append(index)
+        wanted.update(needed_by(node))
+    return live[::-1]

@@ -1,0 +1,87 @@
+"""Says, before any work, which nodes of a model have no converter, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, defs
+
+from nn_opt.frontends.onnx.node import Attributes
+from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, Model
+from nn_opt.frontends.onnx.structure import live_nodes, node_label
+from nn_opt.frontends.onnx.table import CONVERTERS, Request
+from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
+
+SHOWN = 20  # nodes listed in full; a larger model repeats the same few operators
+
+
+def operator_key(node: NodeProto) -> tuple[str, str]:
+    """Return the table's key of a node."""
+    return ("" if node.domain in MAIN_DOMAINS else node.domain), node.op_type
+
+
+def require_supported(model: Model) -> None:
+    """Raise one diagnostic that lists every unsupported node that some output needs."""
+    functions = {(function.domain, function.name): function for function in model.proto.functions}
+    graph = model.proto.graph
+    problems: list[str] = []
+    live = ((graph.node[index], index) for index in live_nodes(graph))
+    pending = [(node, node_label(node, index)) for node, index in live]
+    visited: set[tuple[str, str]] = set()
+    for node, label in pending:
+        called = (node.domain, node.op_type)
+        if called not in functions:
+            problems += (_line(model, node, label, why) for why in _reasons(model, node))
+        elif called not in visited:
+            visited.add(called)
+            body = functions[called].node
+            inner = ((n, f"{label}/{node_label(n, i)}") for i, n in enumerate(body))
+            pending.extend(inner)  # the loop goes on through what is appended
+    problems += _weight_problems(graph)
+    if problems:
+        raise model.error(_listing(problems), hint=f"{len(CONVERTERS)} operators are supported")
+
+
+def _reasons(model: Model, node: NodeProto) -> Iterator[str]:
+    key = operator_key(node)
+    converter = CONVERTERS.get(key)
+    if converter is None:
+        yield "no such operator in ONNX" if _is_unknown(key) else "operator is not supported"
+        return
+    version = model.opsets.get(key[0], 0)
+    request = Request(Attributes(node), version, tuple(node.input), tuple(node.output))
+    reason = converter.refuses(request)
+    if reason:
+        yield reason
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.TENSOR and _is_foreign(attribute.t):
+            yield f"elements of {type_name(attribute.t.data_type)}"
+
+
+def _is_unknown(key: tuple[str, str]) -> bool:
+    return key[0] == "" and not defs.has(key[1])
+
+
+def _is_foreign(tensor: TensorProto) -> bool:
+    return tensor.data_type not in ELEMENT_DTYPES
+
+
+def _weight_problems(graph: GraphProto) -> Iterator[str]:
+    live = {name for index in live_nodes(graph) for name in graph.node[index].input}
+    for tensor in graph.initializer:
+        if tensor.name in live and _is_foreign(tensor):
+            yield f"initializer '{tensor.name}': elements of {type_name(tensor.data_type)}"
+    for tensor in graph.sparse_initializer:
+        yield f"initializer '{tensor.values.name}': sparse"
+
+
+def _line(model: Model, node: NodeProto, label: str, why: str) -> str:
+    domain = operator_key(node)[0]
+    version = model.opsets.get(domain, "?")
+    return f"node '{label}': {domain or 'ai.onnx'}.{node.op_type} (opset {version}): {why}"
+
+
+def _listing(problems: list[str]) -> str:
+    more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+    lines = "".join(f"\n  {line}" for line in problems[:SHOWN] + more)
+    return f"{len(problems)} unsupported node(s):{lines}"

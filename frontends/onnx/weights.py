@@ -1,0 +1,125 @@
+"""The arrays of a model's tensors: inline ones, and external files that are mapped read-only."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto, numpy_helper
+
+from nn_opt.frontends.onnx.reader import Model
+
+Array = NDArray[Any]
+
+# The element types that the graph dialect has; others make a model unsupported.
+ELEMENT_DTYPES: dict[int, np.dtype[Any]] = {
+    TensorProto.FLOAT: np.dtype(np.float32),
+    TensorProto.DOUBLE: np.dtype(np.float64),
+    TensorProto.FLOAT16: np.dtype(np.float16),
+    TensorProto.BFLOAT16: np.dtype(ml_dtypes.bfloat16),
+    TensorProto.BOOL: np.dtype(np.bool_),
+    TensorProto.INT8: np.dtype(np.int8),
+    TensorProto.INT16: np.dtype(np.int16),
+    TensorProto.INT32: np.dtype(np.int32),
+    TensorProto.INT64: np.dtype(np.int64),
+    TensorProto.UINT8: np.dtype(np.uint8),
+    TensorProto.UINT16: np.dtype(np.uint16),
+    TensorProto.UINT32: np.dtype(np.uint32),
+    TensorProto.UINT64: np.dtype(np.uint64),
+}
+
+
+def type_name(data_type: int) -> str:
+    """Return ONNX's word for an element type."""
+    if data_type in TensorProto.DataType.values():
+        return TensorProto.DataType.Name(data_type).lower()
+    return f"type number {data_type}"
+
+
+def array_of_tensor(tensor: TensorProto, model: Model) -> Array:
+    """Return the tensor's elements, read-only.
+
+    Raises: DiagnosticError if the sizes disagree, or an external file is missing, too short or
+    outside the model's folder.
+    """
+    if tensor.data_type not in ELEMENT_DTYPES:
+        raise model.error(
+            f"tensor '{tensor.name}' has elements of {type_name(tensor.data_type)},"
+            " which is not supported"
+        )
+    if any(dim < 0 for dim in tensor.dims):
+        raise model.error(f"tensor '{tensor.name}' has a negative size: {list(tensor.dims)}")
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return _external_array(tensor, model)
+    return _inline_array(tensor, model)
+
+
+def _inline_array(tensor: TensorProto, model: Model) -> Array:
+    dtype, shape = ELEMENT_DTYPES[tensor.data_type], tuple(tensor.dims)
+    if not tensor.HasField("raw_data"):
+        try:
+            return numpy_helper.to_array(tensor)
+        except ValueError:
+            raise _wrong_size(model, tensor, "its list of values has another length") from None
+    raw = tensor.raw_data
+    expected = math.prod(shape) * dtype.itemsize
+    if len(raw) != expected:
+        raise _wrong_size(model, tensor, f"it holds {len(raw)} bytes, expected {expected}")
+    return np.frombuffer(raw, dtype.newbyteorder("<")).reshape(shape)
+
+
+def _wrong_size(model: Model, tensor: TensorProto, what: str):
+    return model.error(f"tensor '{tensor.name}' of shape {list(tensor.dims)}: {what}")
+
+
+def _external_array(tensor: TensorProto, model: Model) -> Array:
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    path = _inside_folder(entries.get("location", ""), tensor, model)
+    dtype, shape = ELEMENT_DTYPES[tensor.data_type], tuple(tensor.dims)
+    expected = math.prod(shape) * dtype.itemsize
+    offset = _number(entries, "offset", 0, tensor, model)
+    length = _number(entries, "length", expected, tensor, model)
+    if length != expected:
+        raise _wrong_size(model, tensor, f"its length is {length} bytes, expected {expected}")
+    size = path.stat().st_size
+    if offset + length > size:
+        problem = f"it ends at byte {offset + length} of '{path.name}', which has {size}"
+        raise _wrong_size(model, tensor, problem)
+    if not expected:
+        return np.zeros(shape, dtype)
+    mapped = np.memmap(path, np.uint8, "r", offset, (length,))
+    return np.frombuffer(mapped, dtype.newbyteorder("<")).reshape(shape)
+
+
+def _number(
+    entries: dict[str, str], key: str, default: int, tensor: TensorProto, model: Model
+) -> int:
+    text = entries.get(key)
+    if text is None:
+        return default
+    if not text.isdecimal():
+        raise model.error(f"tensor '{tensor.name}': external {key} is {text!r}, not a number")
+    return int(text)
+
+
+def _inside_folder(location: str, tensor: TensorProto, model: Model) -> Path:
+    """Return the file, refusing any path that leads out of the folder, symbolic links included."""
+    where = f"tensor '{tensor.name}': external file '{location}'"
+    absolute = PurePosixPath(location).is_absolute() or PureWindowsPath(location).drive != ""
+    if not location or absolute or ".." in PurePosixPath(location).parts:
+        raise model.error(f"{where} is not a path inside the model's folder")
+    if model.folder is None:
+        raise model.error(
+            f"{where} cannot be found: the model came without a folder",
+            hint="pass the model's path instead of its bytes",
+        )
+    path = (model.folder / location).resolve()
+    if not path.is_relative_to(model.folder.resolve()):
+        raise model.error(f"{where} leads out of the model's folder, to '{path}'")
+    if not path.is_file():
+        raise model.error(f"{where} is missing, or not a file")
+    return path
