@@ -42,7 +42,7 @@ def machine_for(target: Target) -> Any:
 
 
 def emit_object(text: str, target: Target, passes: int = PASSES_DEFAULT) -> bytes:
-    """Return the object file of LLVM IR text; `passes` is the level of LLVM's own pipeline, 0 to 3."""
+    """Return the object file of LLVM IR text after LLVM's own pipeline at level `passes`, 0 to 3."""
     machine = machine_for(target)
     return machine.emit_object(_prepared(text, target, machine, passes))
 

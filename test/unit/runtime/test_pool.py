@@ -17,8 +17,8 @@ from nn_opt.runtime.loader import LoadedCode, RuntimeFault
 from nn_opt.runtime.pool import pool
 from nn_opt.runtime.threads import available_threads, thread_count
 
-# Adds 1 to element i of the array for each i of each of `regions` loops of `extent`; with `nested`, each element's
-# addition is itself a parallel loop of extent 3 that adds 1 for each of its own.
+# Runs `regions` parallel loops of `extent`; step i of each adds `inner` to element i of an array,
+# itself by a parallel loop.
 COUNT = """
 declare void @nn_parallel(ptr, ptr, i64)
 define internal void @add(i64 %b, i64 %e, ptr %p) {

@@ -1,0 +1,229 @@
+"""From a module of the graph dialect to an artifact, through the pipeline `compile`."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
+
+from nn_opt.backends.llvm import print_module as print_llvm
+from nn_opt.backends.llvm.object import emit_assembly, emit_object
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.parsing import make_context
+from nn_opt.ir.printing import print_module
+from nn_opt.ir.resources import array_of
+from nn_opt.ir.target import set_target, target_named, target_of
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.ir.verify import verify
+from nn_opt.kernels import kernels_of
+from nn_opt.pipelines import Instrument, expand, run_passes
+from nn_opt.runtime.artifact import Artifact, pack_weights
+from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo, dtype_named
+
+Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
+PIPELINE = "compile"
+COLLECT_AFTER = 200_000  # objects; IR stays alive, so looking for garbage often is waste
+
+# The levels of `Model.ir`, each by the pass after which the module is printed.
+LEVELS = {
+    "graph": "fuse-ops",
+    "kernels": "outline-kernels",
+    "tensor": "convert-graph-to-tensor",
+    "loop": "apply-schedule",
+    "llvm": "convert-loop-to-llvm",
+}
+SOURCE_LEVEL = "source"  # before any pass
+EMITTED = ("llvm-ir", "asm")  # after all of them
+
+
+def build(
+    module: ModuleOp, target: str, *, profile: bool = False, progress: Progress | None = None
+) -> Artifact:
+    """Compile a module, which is consumed.
+
+    Raises: VerifyException, PassFailedException or DiagnosticError for what cannot be compiled.
+    """
+    machine = target_named(target)
+    manifest = signature_of(module)
+    verify(module)
+    watch = Watch(progress)
+    with _quiet_collector():
+        _lower(module, target, watch, expand(PIPELINE))
+        if profile:
+            _lower(module, target, Watch(None), expand("insert-timers"))
+        watch.step("emit-object")
+        code = emit_object(print_llvm(module), machine)
+    arrays, offsets, size = weights_of(module)
+    manifest = replace(
+        manifest,
+        arena_bytes=_integer(module, "nn.arena_bytes"),
+        weight_bytes=size,
+        target=target,
+        cpu=machine.cpu,
+        kernels=watch.kernels,
+        arena_plan=arena_plan(module),
+    )
+    return Artifact(manifest, code, pack_weights(arrays, offsets, size))
+
+
+def level_text(module: ModuleOp, target: str, level: str) -> str:
+    """Return the text at a level of LEVELS, after a pass, or as emitted; consumes the module.
+
+    Raises: DiagnosticError for an unknown level.
+    """
+    passes = expand(PIPELINE)
+    names = [step.name for step in passes]
+    last = LEVELS.get(level, level)
+    if level not in (SOURCE_LEVEL, *EMITTED) and last not in names:
+        known = ", ".join([SOURCE_LEVEL, *LEVELS, *EMITTED])
+        raise DiagnosticError(
+            f"error: no level {level!r}\n  hint: the levels are {known}; or name a pass"
+        )
+    if level == SOURCE_LEVEL:
+        return print_module(module)
+    count = len(names) if level in EMITTED else len(names) - names[::-1].index(last)
+    with _quiet_collector():
+        _lower(module, target, Watch(None), passes[:count])
+    if level == "llvm-ir":
+        return print_llvm(module)
+    if level == "asm":
+        return emit_assembly(print_llvm(module), target_of(module))
+    return print_module(module)
+
+
+def _lower(module: ModuleOp, target: str, watch: Watch, passes: Sequence[ModulePass]) -> None:
+    set_target(module, target_named(target).name)
+    watch.total = len(passes) + 1
+    run_passes(make_context(), module, passes, [watch])
+
+
+@dataclass
+class Watch(Instrument):
+    """Reports progress, and keeps the table of kernels while the calls still say their nodes."""
+
+    progress: Progress | None
+    total: int = 0
+    number: int = 0
+    kernels: tuple[Kernel, ...] = ()
+
+    def step(self, name: str) -> None:
+        """Say what begins now."""
+        if self.progress is not None:
+            self.progress(name, self.number, self.total)
+        self.number += 1
+
+    def before(self, step: ModulePass, module: ModuleOp) -> None:
+        self.step(step.name)
+
+    def after(self, step: ModulePass, module: ModuleOp) -> None:
+        if step.name == LEVELS["kernels"]:
+            self.kernels = kernels_of(module)
+
+
+@contextmanager
+def _quiet_collector() -> Generator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(max(COLLECT_AFTER, before[0]), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def main_of(module: ModuleOp) -> FuncOp:
+    """Return @main.
+
+    Raises: DiagnosticError if there is none.
+    """
+    main = SymbolTable.lookup_symbol(module, "main")
+    if not isinstance(main, FuncOp) or main.is_declaration:
+        raise DiagnosticError("error: the module has no func.func @main with a body")
+    return main
+
+
+def signature_of(module: ModuleOp) -> Manifest:
+    """Return the inputs and outputs that @main states.
+
+    Raises: DiagnosticError if a size is unknown.
+    """
+    main = main_of(module)
+    types = main.function_type
+    return Manifest(
+        _tensors(main, "arg", types.inputs.data), _tensors(main, "result", types.outputs.data)
+    )
+
+
+def _tensors(main: FuncOp, kind: str, types: Sequence[Attribute]) -> tuple[TensorInfo, ...]:
+    names = _strings(main, f"{kind}_names") or [f"{kind}{k}" for k in range(len(types))]
+    dtypes = _strings(main, f"{kind}_dtypes")
+    infos: list[TensorInfo] = []
+    for k, type_ in enumerate(types):
+        shape = shape_of(type_)
+        if -1 in shape:
+            raise DiagnosticError(f"error: {names[k]!r} of @main has unknown sizes: {type_}")
+        dtype = dtype_named(dtypes[k]) if dtypes else numpy_dtype(element_type(type_))
+        infos.append(TensorInfo(names[k], shape, dtype))
+    return tuple(infos)
+
+
+def _strings(main: FuncOp, key: str) -> list[str]:
+    match main.attributes.get(key):
+        case ArrayAttr(data=data):
+            return [name.data for name in data if isinstance(name, StringAttr)]
+        case _:
+            return []
+
+
+def weights_of(module: ModuleOp) -> tuple[list[Any], list[int], int]:
+    """Return the weights of a lowered module, their offsets in one block, and its size in bytes."""
+    match module.attributes.get("nn.weights"), module.attributes.get("nn.weight_offsets"):
+        case ArrayAttr(data=weights), DenseArrayBase() as places:
+            offsets: list[int] = np.frombuffer(places.data.data, np.int64).tolist()
+            arrays = [array_of(weight, _type_of(weight)) for weight in weights]
+        case _:
+            return [], [], 0
+    ends = [at + array.nbytes for at, array in zip(offsets, arrays, strict=True)]
+    return arrays, offsets, -(-max(ends, default=0) // 64) * 64
+
+
+def _type_of(weight: Attribute) -> Attribute:
+    return cast(Attribute, weight.type) if isinstance(weight, DenseIntOrFPElementsAttr) else weight
+
+
+def arena_plan(module: ModuleOp) -> tuple[Region, ...]:
+    """Return where each temporary lies in the arena, as plan-memory noted it."""
+    match module.attributes.get("nn.arena_plan"):
+        case ArrayAttr(data=entries):
+            return tuple(_region(entry) for entry in entries if isinstance(entry, DictionaryAttr))
+        case _:
+            return ()
+
+
+def _region(entry: DictionaryAttr) -> Region:
+    name = entry.data["name"]
+    numbers = {
+        key: value.value.data for key, value in entry.data.items() if isinstance(value, IntegerAttr)
+    }
+    return Region(name.data if isinstance(name, StringAttr) else "", **numbers)
+
+
+def _integer(module: ModuleOp, key: str) -> int:
+    value = module.attributes.get(key)
+    return value.value.data if isinstance(value, IntegerAttr) else 0

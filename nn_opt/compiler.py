@@ -1,0 +1,157 @@
+"""`compile`: from a source to a `Model`. With a warm cache, no part of the compiler is imported."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nn_opt
+from nn_opt.origin import Dims, Origin, ShapeMap, origin_of
+from nn_opt.runtime.artifact import Artifact
+from nn_opt.runtime.cache import Cache, key_of, open_cache
+from nn_opt.runtime.llvm import llvm
+from nn_opt.runtime.manifest import Manifest
+from nn_opt.runtime.memory import Block
+from nn_opt.runtime.model import Model, Shapes
+from nn_opt.runtime.program import Program
+from nn_opt.runtime.threads import thread_count
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
+HOST = ("cpu", "host")
+LINKED = (
+    "backends",
+    "conversion",
+    "dialects",
+    "frontends",
+    "passes",
+    "reference",
+    "runtime",
+    "schedule",
+)
+
+
+def compile(
+    source: str | os.PathLike[str] | bytes | ModelProto | ModuleOp,
+    *,
+    target: str = "cpu",
+    threads: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    cache: bool | str | Path = True,
+    progress: Progress | None = None,
+) -> Model:
+    """Return a model that can be called, compiled now or taken from the cache.
+
+    Sizes that neither the model nor `dims` (by name) nor `shapes` (by input) states are those of
+    the inputs at each first call with them. `cache` is the folder to use, or False for none.
+
+    Raises: DiagnosticError, VerifyException or PassFailedException for a model that cannot be
+    compiled, RuntimeFault for one that cannot run on this machine, TypeError for no model at all.
+    """
+    count = thread_count(threads)
+    builder = Builder(origin_of(source), target, dims or {}, shapes or {}, open_cache(cache))
+    builder.progress = progress
+    return Model(builder.signature(), builder, count)
+
+
+class Builder:
+    """The compiler's side of a `Model`: builds a program for each set of shapes, or loads it."""
+
+    progress: Progress | None = None
+
+    def __init__(
+        self, origin: Origin, target: str, dims: Dims, shapes: ShapeMap, cache: Cache
+    ) -> None:
+        self._origin = origin
+        self._target = target
+        self._dims = {name: int(size) for name, size in dims.items()}
+        self._shapes = {name: [int(size) for size in shape] for name, shape in shapes.items()}
+        self._cache = cache
+        self._key = ""
+        self._manifest: Manifest | None = None
+
+    def signature(self) -> Manifest:
+        """Return the model's inputs and outputs, from the cache or from the model."""
+        binding = json.dumps([self._dims, self._shapes], sort_keys=True)
+        if self._cache.folder is not None:
+            stamp = [nn_opt.__version__, sources_stamp(), machine_stamp(self._target), binding]
+            self._key = key_of([*stamp, *self._origin.content()])
+        known = self._cache.load(self._key)
+        if known is not None and self._is_current(known.manifest):
+            self._manifest = known.manifest
+        else:
+            self._manifest = self._origin.signature(self._dims, self._shapes)
+            self._cache.store(self._key, Artifact(self._manifest, b"", Block(0)))
+        return self._manifest
+
+    def _is_current(self, manifest: Manifest) -> bool:
+        """Return whether the files of weights beside the model are still those of the entry."""
+        wanted = dict(manifest.external or {})
+        return self._origin.beside(sorted(wanted)) == wanted
+
+    def program(self, shapes: Shapes, *, profile: bool = False) -> Program:
+        """Return the model compiled for inputs of these shapes."""
+        assert self._manifest is not None, "the signature comes first"
+        external = sorted((self._manifest.external or {}).items())
+        key = key_of([self._key, json.dumps([external, shapes, profile])])
+        artifact = self._cache.load(key)
+        if artifact is None:
+            artifact = self.artifact(shapes, profile=profile)
+            self._cache.store(key, artifact)
+        return Program(artifact)
+
+    def artifact(self, shapes: Shapes, *, profile: bool = False) -> Artifact:
+        """Return the compiled form for inputs of these shapes."""
+        from nn_opt.build import build
+
+        return build(self._module(shapes), self._target, profile=profile, progress=self.progress)
+
+    def text(self, level: str, shapes: Shapes) -> str:
+        """Return the IR at a level, for inputs of these shapes."""
+        from nn_opt.build import level_text
+
+        return level_text(self._module(shapes), self._target, level)
+
+    def _module(self, shapes: Shapes) -> ModuleOp:
+        assert self._manifest is not None, "the signature comes first"
+        named = {i.name: list(s) for i, s in zip(self._manifest.inputs, shapes, strict=True)}
+        return self._origin.module(self._dims, named)
+
+
+def machine_stamp(target: str) -> str:
+    """Return all that generated code depends on besides the model and the compiler."""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    if target not in HOST:
+        return f"{target} {version}"
+    features = llvm.get_host_cpu_features().flatten()
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} {version}"
+
+
+@lru_cache(maxsize=1)
+def sources_stamp() -> str:
+    """Return a digest of the compiler's own files by size and time: an edit voids old entries."""
+    digest = hashlib.sha256()
+    for root in _source_folders():
+        for folder, inner, names in os.walk(root, followlinks=True):
+            inner.sort()
+            for name in sorted(names):
+                if name.endswith((".py", ".ll")):
+                    state = os.stat(os.path.join(folder, name))
+                    digest.update(f"{folder}/{name} {state.st_size} {state.st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
+def _source_folders() -> list[Path]:
+    """Return the package's folder, and those that lie beside it where links are missing."""
+    package = Path(nn_opt.__file__).resolve().parent
+    beside = [package.parent / name for name in LINKED if not (package / name).is_dir()]
+    return [package, *beside]

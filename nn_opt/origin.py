@@ -1,0 +1,218 @@
+"""What a model comes from: file, bytes, protobuf, IR text or module; cheap until it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from nn_opt.runtime.manifest import Dim, Manifest, TensorInfo
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from nn_opt.frontends.onnx import InputSpec
+
+Dims = Mapping[str, int]
+ShapeMap = Mapping[str, Sequence[int]]
+TEXT_SUFFIXES = (".mlir", ".txt")
+
+
+class Origin(Protocol):
+    """A model before it is compiled."""
+
+    def content(self) -> Iterator[bytes | str]:
+        """Yield what tells this model from any other, without importing a compiler."""
+        ...
+
+    def signature(self, dims: Dims, shapes: ShapeMap) -> Manifest:
+        """Return the inputs and outputs, sizes that stay unknown being names."""
+        ...
+
+    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+        """Return the model as IR, all sizes known."""
+        ...
+
+    def beside(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the SHA-256 of files of weights that lie beside the model."""
+        ...
+
+
+def origin_of(source: Any) -> Origin:
+    """Return the origin of a source by its type, and a path's by its suffix.
+
+    Raises: TypeError for anything else.
+    """
+    if isinstance(source, str | os.PathLike):
+        path = Path(cast("str | os.PathLike[str]", source))
+        return Text(path) if path.suffix in TEXT_SUFFIXES else Onnx(path)
+    if isinstance(source, bytes) or hasattr(source, "SerializeToString"):
+        return Onnx(source)
+    from xdsl.dialects.builtin import ModuleOp
+
+    if isinstance(source, ModuleOp):
+        return Module(source.clone())
+    raise TypeError(
+        f"cannot compile a {type(source).__name__};"
+        " expected a path, bytes, an onnx.ModelProto or a module"
+    )
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Raises: DiagnosticError if it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        from nn_opt.ir.diagnostics import DiagnosticError
+
+        raise DiagnosticError(f"{path}: error: {error.strerror}") from error
+
+
+@dataclass
+class Onnx:
+    """An ONNX model: a file, its bytes, or the parsed message."""
+
+    source: Path | bytes | Any
+
+    def content(self) -> Iterator[bytes | str]:
+        yield "onnx"
+        if isinstance(self.source, Path):
+            yield file_digest(self.source)
+        elif isinstance(self.source, bytes):
+            yield self.source
+        else:
+            yield self.source.SerializeToString(deterministic=True)
+
+    def signature(self, dims: Dims, shapes: ShapeMap) -> Manifest:
+        from nn_opt.frontends.onnx import describe_inputs, describe_outputs, read_model
+
+        model = read_model(self.source)
+        specs = describe_inputs(model)
+        _check_names(model, specs, dims, shapes)
+        inputs = tuple(_tensor_info(spec, dims, shapes.get(spec.name)) for spec in specs)
+        outputs = tuple(_tensor_info(spec, dims, None) for spec in describe_outputs(model))
+        names = sorted(set(_external_names(model.proto.graph)))
+        return Manifest(inputs, outputs, external=self.beside(names) if names else None)
+
+    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+        from nn_opt.frontends.onnx import import_model
+
+        return import_model(self.source, dims, shapes)
+
+    def beside(self, names: Sequence[str]) -> dict[str, str]:
+        folder = self.source.parent if isinstance(self.source, Path) else Path()
+        return {name: file_digest(folder / name) for name in names if (folder / name).is_file()}
+
+
+def _check_names(model: Any, specs: Sequence[InputSpec], dims: Dims, shapes: ShapeMap) -> None:
+    symbols = {size for spec in specs for size in spec.shape or () if isinstance(size, str)}
+    inputs = {spec.name for spec in specs}
+    for what, given, known in (("symbolic size", dims, symbols), ("input", shapes, inputs)):
+        for name in given:
+            if name not in known:
+                have = ", ".join(f"'{k}'" for k in sorted(known)) or "none"
+                raise model.error(f"the model has no {what} '{name}'; it has {have}")
+
+
+def _tensor_info(spec: InputSpec, dims: Dims, given: Sequence[int] | None) -> TensorInfo:
+    shape: tuple[Dim, ...] | None = None
+    if given is not None:
+        shape = tuple(int(size) for size in given)
+    elif spec.shape is not None:
+        # an unnamed size gets a name of its own, so that it equals no other
+        named = [f"{spec.name}.{k}" if s is None else s for k, s in enumerate(spec.shape)]
+        shape = tuple(dims.get(s, s) if isinstance(s, str) else s for s in named)
+    return TensorInfo(spec.name, shape, spec.dtype)
+
+
+def _external_names(graph: Any) -> Iterator[str]:
+    """Yield the files of weights that a graph and the graphs in its nodes name."""
+    tensors = list(graph.initializer)
+    for node in graph.node:
+        for attribute in node.attribute:
+            tensors += [attribute.t, *attribute.tensors]
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _external_names(inner) if inner.node else ()
+    for tensor in tensors:
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                yield entry.value
+
+
+class _Ir:
+    """IR of any origin: @main says what goes in and out."""
+
+    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+        raise AssertionError("each kind of IR reads its own module")
+
+    def signature(self, dims: Dims, shapes: ShapeMap) -> Manifest:
+        from nn_opt.build import signature_of
+        from nn_opt.ir.diagnostics import DiagnosticError
+
+        if dims or shapes:
+            raise DiagnosticError(
+                "error: sizes were given by name\n  hint: those of IR are in the types of @main"
+            )
+        return signature_of(self.module(dims, shapes))
+
+    def beside(self, names: Sequence[str]) -> dict[str, str]:
+        return {}
+
+
+@dataclass
+class Module(_Ir):
+    """IR in memory, which stays as it is: compiling works on a copy."""
+
+    source: ModuleOp
+
+    def content(self) -> Iterator[bytes | str]:
+        from nn_opt.ir.printing import print_module
+
+        yield "module"
+        yield print_module(self.source)  # weights are in it as digests of their content
+
+    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+        return self.source.clone()
+
+
+@dataclass
+class Text(_Ir):
+    """A file of IR."""
+
+    path: Path
+
+    def content(self) -> Iterator[bytes | str]:
+        yield "text"
+        yield file_digest(self.path)
+
+    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+        return parse(self.path)
+
+
+def parse(source: str | os.PathLike[str]) -> ModuleOp:
+    """Return the module of a file, or of text that has more than one line.
+
+    Raises: DiagnosticError, ParseError or VerifyException with the place of the mistake.
+    """
+    from nn_opt.ir.diagnostics import DiagnosticError
+    from nn_opt.ir.parsing import make_context, parse_module
+    from nn_opt.ir.verify import verify
+
+    name, text = "<text>", source
+    if not isinstance(source, str) or "\n" not in source:
+        name = os.fspath(source)
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "this is no UTF-8 text"
+            raise DiagnosticError(f"{name}: error: {reason}") from error
+    module = parse_module(make_context(), str(text), name)
+    verify(module)
+    return module
