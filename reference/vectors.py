@@ -1,0 +1,101 @@
+"""vector: a vector is an array, a buffer is an array that is written in place."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects import vector
+from xdsl.interpreter import InterpreterFunctions, PythonValues
+from xdsl.ir import Operation
+
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.reference.scalars import as_type, fused_multiply_add
+from nn_opt.reference.tables import functions_of
+
+REDUCTIONS = {
+    "add": np.add,
+    "mul": np.multiply,
+    "minsi": np.minimum,
+    "maxsi": np.maximum,
+    "minimumf": np.minimum,
+    "maximumf": np.maximum,
+    "minnumf": np.fmin,
+    "maxnumf": np.fmax,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def _broadcast(op: Operation, values: PythonValues) -> PythonValues:
+    return (np.broadcast_to(values[0], shape_of(op.results[0])).copy(),)
+
+
+def _fma(op: Operation, values: PythonValues) -> PythonValues:
+    return (as_type(fused_multiply_add(*values), op.results[0].type),)
+
+
+def _reduction(op: Operation, values: PythonValues) -> PythonValues:
+    kind = cast(vector.ReductionOp, op).kind.data.value
+    combine = REDUCTIONS[kind]
+    with np.errstate(all="ignore"):
+        total = combine.reduce(values[0])
+        for start in values[1:]:
+            total = combine(start, total)
+    return (as_type(total, op.results[0].type),)
+
+
+def _position(static: Any, dynamic: PythonValues) -> tuple[int, ...]:
+    """Return a position of which some entries are operands, marked by the least i64."""
+    rest = iter(dynamic)
+    marked = (int(entry) for entry in static.iter_values())
+    return tuple(int(next(rest)) if entry == -(2**63) else entry for entry in marked)
+
+
+def _extract(op: Operation, values: PythonValues) -> PythonValues:
+    source, *dynamic = values
+    return (source[_position(cast(vector.ExtractOp, op).static_position, tuple(dynamic))],)
+
+
+def _insert(op: Operation, values: PythonValues) -> PythonValues:
+    value, target, *dynamic = values
+    result = np.array(target)
+    result[_position(cast(vector.InsertOp, op).static_position, tuple(dynamic))] = value
+    return (result,)
+
+
+def _window(buffer: Any, indices: PythonValues, lanes: int) -> Any:
+    *outer, inner = (int(index) for index in indices)
+    return buffer[(*outer, slice(inner, inner + lanes))]
+
+
+def _load(op: Operation, values: PythonValues) -> PythonValues:
+    buffer, *indices = values
+    return (_window(buffer, tuple(indices), shape_of(op.results[0])[-1]).copy(),)
+
+
+def _store(op: Operation, values: PythonValues) -> PythonValues:
+    value, buffer, *indices = values
+    _window(buffer, tuple(indices), value.shape[-1])[...] = value
+    return ()
+
+
+def _bitcast(op: Operation, values: PythonValues) -> PythonValues:
+    return (values[0].view(numpy_dtype(element_type(op.results[0]))),)
+
+
+FUNCTIONS: list[type[InterpreterFunctions]] = [
+    functions_of(
+        {
+            vector.BroadcastOp: _broadcast,
+            vector.FMAOp: _fma,
+            vector.ReductionOp: _reduction,
+            vector.ExtractOp: _extract,
+            vector.InsertOp: _insert,
+            vector.LoadOp: _load,
+            vector.StoreOp: _store,
+            vector.BitcastOp: _bitcast,
+        }
+    )
+]
