@@ -7,10 +7,11 @@ from itertools import pairwise
 
 from xdsl.ir.affine import AffineExpr
 
-from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
+from nn_opt.dialects.loop import AllocOp, BlockOp, ForKind, ForOp, Kind
 from nn_opt.schedule.nest import (
     add_condition,
     blocks_in,
+    is_inside,
     kinds_bound,
     loop_name,
     loops_around,
@@ -19,6 +20,7 @@ from nn_opt.schedule.nest import (
     refuse,
     replace_op,
     replace_variable,
+    written,
 )
 
 MAX_LANES = 128
@@ -160,12 +162,18 @@ def vectorize(loop: ForOp) -> None:
     loop.how = ForKind.VECTOR
 
 
+def writes_inside(block: BlockOp, loop: ForOp) -> bool:
+    """Return whether all that a block writes lives in one iteration of a loop."""
+    owners = [buffer.owner for buffer in written(block)]
+    return all(isinstance(owner, AllocOp) and is_inside(owner, loop) for owner in owners)
+
+
 def parallel(loop: ForOp) -> None:
     """Mark a loop whose iterations are independent; refuses one that carries a reduction."""
     _require_serial(loop, "parallel")
     for block in blocks_in(loop):
         kinds = kinds_bound(loop, block)
-        if not kinds and loop.trips > 1:
+        if not kinds and loop.trips > 1 and not writes_inside(block, loop):
             problem = f"all iterations of {loop_name(loop)} write the same of {block.stage.data!r}"
             refuse(loop, f"parallel: {problem}", hint="compute that stage outside this loop")
         if kinds - {Kind.PAR}:

@@ -1,0 +1,40 @@
+"""default-schedules: a `sched.script` beside every kernel that has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from nn_opt.dialects.sched import ScriptOp
+from nn_opt.ir.target import target_of
+from nn_opt.schedule.defaults import default_schedule
+
+
+@dataclass(frozen=True)
+class DefaultSchedulesPass(ModulePass):
+    """Needs: loop, as convert-tensor-to-loop leaves it. Adds: sched. Order: before apply-schedule.
+
+    The script is found by scheduling a copy of the kernel for the module's target.
+    """
+
+    name = "default-schedules"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = target_of(op)
+        scheduled = {
+            script.kernel.string_value() for script in op.ops if isinstance(script, ScriptOp)
+        }
+        for kernel in kernels(op):
+            if kernel.sym_name.data not in scheduled:
+                script = default_schedule(kernel.clone(), target).script
+                script.location = kernel.location
+                op.body.block.insert_op_after(script, kernel)
+
+
+def kernels(module: ModuleOp) -> list[FuncOp]:
+    """Return the functions that fusion made to be one kernel each."""
+    return [op for op in module.ops if isinstance(op, FuncOp) and "kernel" in op.attributes]

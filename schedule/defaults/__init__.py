@@ -1,0 +1,77 @@
+"""Default schedules: a kernel and a target in, a script out."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp
+
+from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
+from nn_opt.ir.target import Target
+from nn_opt.schedule.defaults.elementwise import schedule_pass
+from nn_opt.schedule.defaults.facts import is_reduction, stages, work
+from nn_opt.schedule.defaults.inlining import inline_stages
+from nn_opt.schedule.defaults.rows import schedule_rows
+from nn_opt.schedule.defaults.tiled import choose_tile, schedule_tiled
+from nn_opt.schedule.loops import writes_inside
+from nn_opt.schedule.nest import blocks_in, find_block, kinds_bound, loops_around
+from nn_opt.schedule.schedule import Schedule
+
+PARALLEL_WORK = 100_000  # additions: about 5 us of one core, below which threads do not pay
+
+
+def default_schedule(function: FuncOp, target: Target) -> Schedule:
+    """Schedule a kernel whose stages are plain nests; the result holds the script."""
+    schedule = Schedule(function)
+    inline_stages(schedule)
+    _schedule_stages(schedule, target)
+    if work(function) >= PARALLEL_WORK:
+        _run_parallel(schedule)
+    return schedule
+
+
+def _schedule_stages(schedule: Schedule, target: Target) -> None:
+    reductions = [block for block in stages(schedule.function) if is_reduction(block)]
+    if not reductions:
+        for block in stages(schedule.function):
+            schedule_pass(schedule, block.stage.data, target)
+        return
+    tile = choose_tile(reductions[0], target) if len(reductions) == 1 else None
+    if tile is None:
+        schedule_rows(schedule, target)
+        return
+    untouched = [b.stage.data for b in stages(schedule.function) if b is not reductions[0]]
+    schedule_tiled(schedule, reductions[0].stage.data, tile, target)
+    for stage in untouched:
+        if _is_plain(schedule, stage):
+            schedule_pass(schedule, stage, target)
+
+
+def _is_plain(schedule: Schedule, stage: str) -> bool:
+    """Return whether no primitive has marked a stage's loops yet."""
+    loops = loops_around(find_block(schedule.function, stage))
+    return all(loop.how is ForKind.SERIAL for loop in loops)
+
+
+def _run_parallel(schedule: Schedule) -> None:
+    """Split over threads each top-level nest's first loop with several independent iterations."""
+    for op in list(schedule.function.body.block.ops):
+        if isinstance(op, ForOp):
+            _parallelise_nest(schedule, op)
+
+
+def _parallelise_nest(schedule: Schedule, top: ForOp) -> None:
+    blocks = blocks_in(top)
+    first = blocks[0].stage.data
+    for loop in schedule.axes(first):
+        if loop.how is not ForKind.SERIAL or any(_hinders(loop, block) for block in blocks):
+            return
+        if loop.trips > 1:
+            schedule.parallel(loop)
+            return
+
+
+def _hinders(loop: ForOp, block: BlockOp) -> bool:
+    """Return whether a loop's iterations of a block depend on each other or do the same."""
+    kinds = kinds_bound(loop, block)
+    if loop.trips == 1 or writes_inside(block, loop):
+        return bool(kinds - {Kind.PAR})
+    return kinds != {Kind.PAR}

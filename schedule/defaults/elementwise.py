@@ -1,0 +1,49 @@
+"""Stages without reuse: one pass over memory, vectors along the last axis."""
+
+from __future__ import annotations
+
+from nn_opt.dialects.loop import BlockOp, ForKind, ForOp
+from nn_opt.ir.target import Target
+from nn_opt.schedule.defaults.facts import is_reduction, steps, vectorizable
+from nn_opt.schedule.nest import find_block, kinds_bound, only_child
+from nn_opt.schedule.schedule import Schedule
+
+
+def schedule_pass(schedule: Schedule, stage: str, target: Target) -> None:
+    """Fuse what is contiguous, then run the innermost loop in vectors if it can be."""
+    merge_contiguous(schedule, stage)
+    vectorize_innermost(schedule, stage, target)
+
+
+def merge_contiguous(schedule: Schedule, stage: str) -> None:
+    """Fuse the innermost loops as long as every access runs on through both."""
+    while True:
+        loops = schedule.axes(stage)
+        block = find_block(schedule.function, stage)
+        if len(loops) < 2 or not _runs_on(block, loops[-2], loops[-1]):
+            return
+        schedule.fuse(loops[-2], loops[-1])
+
+
+def _runs_on(block: BlockOp, outer: ForOp, inner: ForOp) -> bool:
+    """Return whether each address moves through both loops as through one longer loop."""
+    if only_child(outer) is not inner or kinds_bound(outer, block) != kinds_bound(inner, block):
+        return False
+    if {outer.how, inner.how} != {ForKind.SERIAL}:
+        return False
+    pairs = zip(steps(block, outer), steps(block, inner), strict=True)
+    return all(near is not None and far == near * inner.trips for far, near in pairs)
+
+
+def vectorize_innermost(schedule: Schedule, stage: str, target: Target) -> None:
+    """Split the innermost loop by the target's lanes and vectorise it, where that is possible."""
+    block = find_block(schedule.function, stage)
+    loops = schedule.axes(stage)
+    if not loops or loops[-1].trips < 2 or not vectorizable(block, loops[-1]):
+        return
+    loop, lanes = loops[-1], target.lanes
+    if loop.trips > lanes:
+        loop = schedule.split(loop, lanes)[1]
+    if is_reduction(block) and block.init is not None and loop.trips < 4:
+        return
+    schedule.vectorize(loop)

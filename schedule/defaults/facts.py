@@ -1,0 +1,162 @@
+"""What a default schedule asks of a kernel's stages: sizes, reuse, cost, access patterns."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects import arith
+from xdsl.dialects import math as math_dialect
+from xdsl.dialects.builtin import Float32Type, IntegerType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from nn_opt.dialects.loop import AllocOp, ApplyOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
+from nn_opt.ir.affine import flatten, linear, range_of
+from nn_opt.ir.types import element_type, shape_of
+from nn_opt.schedule.inline import index_ranges
+from nn_opt.schedule.nest import (
+    access_exprs,
+    accessors,
+    blocks_in,
+    loads_in,
+    ranges_of,
+    stores_in,
+)
+
+# Cost of one op in units of an addition; transcendental functions are polynomials of that length.
+COSTS: dict[type[Operation], int] = {
+    math_dialect.ExpOp: 12,
+    math_dialect.LogOp: 15,
+    math_dialect.TanhOp: 15,
+    math_dialect.ErfOp: 20,
+    math_dialect.PowFOp: 30,
+    math_dialect.SinOp: 20,
+    math_dialect.CosOp: 20,
+    math_dialect.SqrtOp: 6,
+    arith.DivfOp: 6,
+    arith.DivSIOp: 20,
+    arith.DivUIOp: 20,
+    arith.RemSIOp: 20,
+    arith.RemUIOp: 20,
+    arith.ConstantOp: 0,
+    ApplyOp: 0,
+}
+CHEAP = 6  # recomputing up to this cost beats storing and loading a value
+
+
+def stages(function: FuncOp) -> list[BlockOp]:
+    """Return the kernel's stages, in order."""
+    return blocks_in(function)
+
+
+def cost(block: BlockOp) -> int:
+    """Return the cost of one instance of a stage, in additions."""
+    return sum(COSTS.get(type(op), 1) for op in block.body.block.ops)
+
+
+def work(function: FuncOp) -> int:
+    """Return the cost of a kernel, in additions."""
+    return sum(cost(block) * math.prod(block.axis_sizes) for block in stages(function))
+
+
+def is_reduction(block: BlockOp) -> bool:
+    """Return whether a stage accumulates."""
+    return any(kind is not Kind.PAR for kind in block.axis_kinds)
+
+
+def par_axes(block: BlockOp) -> list[int]:
+    """Return the positions of the independent axes."""
+    return [k for k, kind in enumerate(block.axis_kinds) if kind is Kind.PAR]
+
+
+def reduce_axes(block: BlockOp) -> list[int]:
+    """Return the positions of the reduced axes; ordered ones count too."""
+    return [k for k, kind in enumerate(block.axis_kinds) if kind is not Kind.PAR]
+
+
+def is_contraction(block: BlockOp) -> bool:
+    """Return whether a stage sums products, as matmul and convolution do."""
+    return is_reduction(block) and any(
+        isinstance(op, math_dialect.FmaOp) for op in block.body.block.ops
+    )
+
+
+def local_buffer(block: BlockOp) -> AllocOp | None:
+    """Return the buffer that a stage writes, if it is the kernel's own."""
+    store = next(stores_in(block))
+    return store.memref.owner if isinstance(store.memref.owner, AllocOp) else None
+
+
+def readers(block: BlockOp) -> list[BlockOp]:
+    """Return the other stages that read what a stage writes."""
+    alloc = local_buffer(block)
+    if alloc is None:
+        return []
+    return [other for other in accessors(alloc.result) if other is not block]
+
+
+def loads_of(buffer: SSAValue, block: BlockOp) -> list[LoadOp]:
+    """Return a stage's loads from one buffer."""
+    return [load for load in loads_in(block) if load.memref is buffer]
+
+
+def may_leave(load: LoadOp, block: BlockOp) -> bool:
+    """Return whether a load may be outside its buffer, so that its `or` value counts."""
+    if load.default is None:
+        return False
+    ranges = index_ranges(load, block)
+    pairs = zip(load.map.data.results, shape_of(load.memref), strict=True)
+    return any(
+        low < 0 or high >= size
+        for (low, high), size in ((range_of(expr, ranges), size) for expr, size in pairs)
+    )
+
+
+def step(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> int | None:
+    """Return how many elements an access moves with a loop; None if that is no constant."""
+    exprs = access_exprs(access, block)
+    known = [expr for expr in exprs if expr is not None]
+    if len(known) != len(exprs):
+        return None
+    indices = list(block.indices)
+    if loop.index not in indices:
+        return 0
+    offset = linear(flatten(known, shape_of(access.memref), ranges_of(indices)))
+    position = indices.index(loop.index)
+    opaque = [atom for atom in offset.terms if not isinstance(atom, AffineDimExpr)]
+    if any(position in atom.used_dims() for atom in opaque):
+        return None
+    return offset.coefficient(position)
+
+
+def steps(block: BlockOp, loop: ForOp) -> list[int | None]:
+    """Return the step of every access of a stage along a loop."""
+    return [step(access, block, loop) for access in [*loads_in(block), *stores_in(block)]]
+
+
+def vectorizable(block: BlockOp, loop: ForOp) -> bool:
+    """Return whether a loop's iterations can be lanes, each access contiguous or invariant."""
+    return computes_floats(block, loop) and all(moved in (0, 1) for moved in steps(block, loop))
+
+
+def computes_floats(block: BlockOp, loop: ForOp) -> bool:
+    """Return whether a stage does 32-bit float arithmetic alone on what a loop moves."""
+    types = {element_type(access.memref) for access in [*loads_in(block), *stores_in(block)]}
+    bound = zip(block.axes, block.bindings.data.results, strict=True)
+    moving = [axis for axis, expr in bound if _moves(block, expr, loop)]
+    return types == {Float32Type()} and all(_plain(op, moving) for op in block.body.block.ops)
+
+
+def _moves(block: BlockOp, expr: AffineExpr, loop: ForOp) -> bool:
+    indices = list(block.indices)
+    return loop.index in indices and indices.index(loop.index) in expr.used_dims()
+
+
+def _plain(op: Operation, moving: list[SSAValue]) -> bool:
+    """Return whether an op is a load, a store, or arithmetic on floats alone."""
+    if isinstance(op, LoadOp) or not op.results:
+        return True
+    if any(axis in op.operands for axis in moving):
+        return False
+    return op.results[0].type in (Float32Type(), IntegerType(1))

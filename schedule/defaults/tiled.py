@@ -1,0 +1,219 @@
+"""Reductions with reuse (convolution, matmul, pooling): a register tile of vectors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from nn_opt.dialects.loop import BlockOp, ForOp, Kind, LoadOp
+from nn_opt.ir.target import Target
+from nn_opt.schedule.defaults.elementwise import schedule_pass
+from nn_opt.schedule.defaults.facts import (
+    computes_floats,
+    is_contraction,
+    is_reduction,
+    loads_of,
+    local_buffer,
+    may_leave,
+    par_axes,
+    readers,
+    step,
+)
+from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read, stores_in
+from nn_opt.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Tile:
+    """`rows` iterations of one axis times `vectors` vectors of another, all in registers."""
+
+    row_axis: int | None
+    lane_axis: int
+    rows: int
+    vectors: int
+    lanes: int
+
+
+def choose_tile(block: BlockOp, target: Target) -> Tile | None:
+    """Return the register tile of a reduction, or None if no axis can be its lanes."""
+    loops = axis_loops(block)
+    par = [axis for axis in par_axes(block) if loops[axis].trips > 1]
+    if not par:
+        return None
+    lane_axis = par[-1]
+    lane = loops[lane_axis]
+    if lane.trips < target.lanes // 2 or not _lanes_fit(block, lane):
+        return None
+    lanes = min(target.lanes, lane.trips)
+    row_axis = _row_axis(block, loops, par[:-1], lane)
+    budget = _accumulators(target)
+    rows = 1 if row_axis is None else _even(loops[row_axis].trips, _max_rows(lane, lanes, budget))
+    vectors = max(1, min(-(-lane.trips // lanes), budget // rows, 8))
+    if row_axis is not None and rows > 1:
+        vectors = min(vectors, 2)
+    return Tile(row_axis, lane_axis, rows, vectors, lanes)
+
+
+def axis_loops(block: BlockOp) -> list[ForOp]:
+    """Return the loop of each axis of an unscheduled stage."""
+    return loops_around(block)[-len(block.axis_sizes) :]
+
+
+def _lanes_fit(block: BlockOp, lane: ForOp) -> bool:
+    """Return whether the lanes store side by side, and load at any constant distance."""
+    stored = [step(store, block, lane) for store in stores_in(block)]
+    loaded = [step(load, block, lane) for load in loads_in(block)]
+    return computes_floats(block, lane) and set(stored) == {1} and None not in loaded
+
+
+def _accumulators(target: Target) -> int:
+    """Return how many accumulators fit, with room for what feeds them (14 of 32, 12 of 16)."""
+    return 16 if target.vector_registers >= 32 else 12
+
+
+def _max_rows(lane: ForOp, lanes: int, budget: int) -> int:
+    """Return the tallest tile: all accumulators in a column, or half where lanes give two."""
+    return budget - 2 if lane.trips <= lanes else budget // 2
+
+
+def _even(trips: int, most: int) -> int:
+    """Return the tile height <= most that cuts `trips` into near-equal parts."""
+    return math.ceil(trips / math.ceil(trips / most))
+
+
+def _row_axis(block: BlockOp, loops: list[ForOp], axes: list[int], lane: ForOp) -> int | None:
+    """Return the axis over which what the lanes load stays the same: the innermost such."""
+    vector_loads = [load for load in loads_in(block) if step(load, block, lane) == 1]
+    mine = [load for load in vector_loads if load.memref in read(block)]
+    for axis in reversed(axes):
+        if any(step(load, block, loops[axis]) == 0 for load in mine):
+            return axis
+    return axes[-1] if axes else None
+
+
+def schedule_tiled(schedule: Schedule, stage: str, tile: Tile, target: Target) -> None:
+    """Cut the output into register tiles, reduce into each, and finish it before it is stored."""
+    follower = _follower(schedule, stage)
+    copies = _copy_padding(schedule, stage)
+    outer = _tile_loops(schedule, stage, tile)
+    schedule.reverse_compute_at(follower, outer[-1])
+    block = find_block(schedule.function, stage)
+    inner = loops_around(block)[len(outer) :]
+    init = schedule.decompose_init(stage, inner[0])
+    for name in (init, stage):
+        _expand_tile(schedule, name, len(outer))
+    _split_lanes(schedule, follower, tile)
+    _expand_tile(schedule, follower, len(outer))
+    schedule.set_scope(stage, "register")
+    for copy in copies:
+        schedule_pass(schedule, copy, target)
+
+
+def _follower(schedule: Schedule, stage: str) -> str:
+    """Return the stage that takes the tile out of registers: the only reader, or a new copy."""
+    block = find_block(schedule.function, stage)
+    after = readers(block)
+    if len(after) == 1 and _follows(after[0], block):
+        return after[0].stage.data
+    return schedule.cache_write(stage)
+
+
+def _follows(reader: BlockOp, block: BlockOp) -> bool:
+    """Return whether a reader takes each element once, at its own index, with vector arithmetic."""
+    sizes = tuple(block.axis_sizes[axis] for axis in par_axes(block))
+    if is_reduction(reader) or reader.axis_sizes != sizes:
+        return False
+    lane = axis_loops(reader)[-1]
+    if not computes_floats(reader, lane) or any(
+        step(s, reader, lane) != 1 for s in stores_in(reader)
+    ):
+        return False
+    if any(step(load, reader, lane) is None for load in loads_in(reader)):
+        return False
+    alloc = local_buffer(block)
+    assert alloc is not None
+    return all(_at_own_axes(load, reader) for load in loads_of(alloc.result, reader))
+
+
+def _at_own_axes(load: LoadOp, reader: BlockOp) -> bool:
+    """Return whether a load's k-th index is its block's k-th axis, for all k."""
+    for axis, size, expr in zip(reader.axes, reader.axis_sizes, load.map.data.results, strict=True):
+        at_axis = isinstance(expr, AffineDimExpr) and load.indices[expr.position] is axis
+        if not at_axis and not (size == 1 and expr == AffineExpr.constant(0)):
+            return False
+    return True
+
+
+def _copy_padding(schedule: Schedule, stage: str) -> list[str]:
+    """Give every padded operand a copy with its padding; return the copying stages."""
+    block = find_block(schedule.function, stage)
+    padded = [
+        operand
+        for operand, buffer in enumerate(read(block))
+        if any(may_leave(load, block) for load in loads_of(buffer, block))
+    ]
+    return [schedule.cache_read(stage, operand) for operand in padded]
+
+
+def _tile_loops(schedule: Schedule, stage: str, tile: Tile) -> list[ForOp]:
+    """Split and reorder the loops of a stage; return those around the tile, outermost first."""
+    loops = schedule.axes(stage)
+    block = find_block(schedule.function, stage)
+    kinds = block.axis_kinds
+    outer = {axis: loop for axis, loop in enumerate(loops) if kinds[axis] is Kind.PAR}
+    reduce = [loop for axis, loop in enumerate(loops) if kinds[axis] is not Kind.PAR]
+    panels_first = _panels_first(block, tile, loops)
+    inner: list[ForOp] = []
+    if tile.row_axis is not None and tile.rows > 1:
+        outer[tile.row_axis], row = schedule.split(loops[tile.row_axis], tile.rows)
+        inner.append(row)
+    vector_loop, lane = schedule.split(loops[tile.lane_axis], tile.lanes)
+    outer[tile.lane_axis] = vector_loop
+    if tile.vectors > 1:
+        outer[tile.lane_axis], column = schedule.split(vector_loop, tile.vectors)
+        inner.append(column)
+    if is_contraction(block) and reduce[-1].trips % 4 == 0 and reduce[-1].trips >= 8:
+        last, four = schedule.split(reduce.pop(), 4)
+        reduce += [last, four]
+    order = list(outer.values())
+    if panels_first:
+        panel = outer[tile.lane_axis]
+        order.remove(panel)
+        order.insert(order.index(outer[tile.row_axis or 0]), panel)
+    schedule.reorder(*order, *reduce, *inner, lane)
+    if reduce[-1].trips == 4 and is_contraction(block) and len(reduce) > 1:
+        schedule.unroll(reduce[-1])
+    return order
+
+
+def _panels_first(block: BlockOp, tile: Tile, loops: list[ForOp]) -> bool:
+    """Return whether what the lanes load belongs to no other outer axis: a panel kept in cache."""
+    if tile.row_axis is None or tile.row_axis > tile.lane_axis:
+        return False
+    lane, row = loops[tile.lane_axis], loops[tile.row_axis]
+    mine = [load for load in loads_in(block) if load.memref in read(block)]
+    panels = [load for load in mine if step(load, block, lane) == 1]
+    between = loops[tile.row_axis + 1 : tile.lane_axis]
+    return bool(panels) and all(
+        step(load, block, row) == 0 and all(step(load, block, loop) == 0 for loop in between)
+        for load in panels
+    )
+
+
+def _split_lanes(schedule: Schedule, stage: str, tile: Tile) -> None:
+    """Cut a follower's columns into vectors, as the tile has them."""
+    innermost = schedule.axes(stage)[-1]
+    if innermost.trips > tile.lanes:
+        schedule.split(innermost, tile.lanes)
+
+
+def _expand_tile(schedule: Schedule, stage: str, depth: int) -> None:
+    """Vectorise a stage's innermost loop and unroll the others inside the first `depth`."""
+    block = find_block(schedule.function, stage)
+    *others, lane = schedule.axes(stage)
+    schedule.vectorize(lane)
+    for loop in others[depth:]:
+        if kinds_bound(loop, block) == {Kind.PAR} and loop.trips > 1:
+            schedule.unroll(loop)
