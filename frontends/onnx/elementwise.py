@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from onnx import TensorProto
 from xdsl.ir import SSAValue
@@ -89,7 +88,10 @@ def binary(node: Node) -> Results:
 
 def folded(op: type[graph.BinaryOp], values: Sequence[SSAValue]) -> SSAValue:
     """Return the values combined from left to right."""
-    return reduce(lambda left, right: op(left, right).result, values)
+    total = values[0]
+    for value in values[1:]:
+        total = op(total, value).result
+    return total
 
 
 VARIADIC: dict[str, type[graph.BinaryOp]] = {

