@@ -1,0 +1,130 @@
+"""partition-loops: the iterations in which a test always holds become a loop without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+
+from nn_opt.dialects import loop
+from nn_opt.ir.affine import Linear, Range, linear, range_of
+from nn_opt.passes.lower_blocks import MAPS, Lowering
+
+
+@dataclass(frozen=True)
+class PartitionLoopsPass(ModulePass):
+    """Needs: loop without blocks. Keeps: loop. Order: after lower-blocks, before vectorize-loops.
+
+    for %i = 0 to 11 { if (149 - 14 * %i - %j >= 0) ... }  ->  ten iterations without the test and
+    a last one in which the test bounds %j. So a tail costs no test, and no schedule needs one.
+    """
+
+    name = "partition-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, FuncOp):
+                partition(function)
+
+
+def partition(function: FuncOp) -> None:
+    """Split loops, outermost first, until no test is left that a split would decide."""
+    while split_once(function):
+        for block in function.body.blocks:
+            Lowering().lower(block)
+
+
+def split_once(function: FuncOp) -> bool:
+    """Split each outermost loop that a test asks for; return whether there was one."""
+    found = False
+    for block in function.body.blocks:
+        pending = list(block.ops)
+        while pending:
+            op = pending.pop()
+            if isinstance(op, loop.ForOp) and (count := whole_iterations(op)):
+                split(op, count)
+                found = True
+            else:
+                pending += [
+                    inner for region in op.regions for b in region.blocks for inner in b.ops
+                ]
+    return found
+
+
+def whole_iterations(nest: loop.ForOp) -> int:
+    """Return how many first iterations pass a test that later ones may fail; 0 for no split."""
+    counts = [
+        count
+        for guard in nest.walk()
+        if isinstance(guard, loop.IfOp) and nest.index in guard.indices
+        for count in _counts(guard, nest)
+    ]
+    fitting = [count for count in counts if 0 < count < nest.trips]
+    return min(fitting, default=0)
+
+
+def _counts(guard: loop.IfOp, nest: loop.ForOp) -> Iterator[int]:
+    """Yield, for each condition that falls with the loop, how long it surely holds."""
+    position = list(guard.indices).index(nest.index)
+    ranges = [_range(index) for index in guard.indices]
+    for expr in guard.conditions.data.results:
+        form = linear(expr)
+        fall = -form.coefficient(position)
+        others = {a: f for a, f in form.terms.items() if a != AffineDimExpr(position)}
+        if fall > 0 and not any(position in atom.used_dims() for atom in others):
+            lowest = range_of(Linear(others, form.constant).expr(), ranges)[0]
+            yield lowest // fall + 1
+
+
+def _range(index: object) -> Range:
+    owner = getattr(index, "block", None)
+    nest = owner.parent_op() if owner is not None else None
+    return (0, nest.trips - 1) if isinstance(nest, loop.ForOp) else (-(1 << 62), 1 << 62)
+
+
+def split(nest: loop.ForOp, count: int) -> None:
+    """Run the first `count` iterations in one loop and the others in a copy behind it."""
+    block = nest.parent
+    assert block is not None
+    rest = nest.clone()
+    for original, copy in zip(nest.walk(), rest.walk(), strict=True):
+        copy.location = original.location
+    rest.extent = IntegerAttr(nest.trips - count, IndexType())
+    nest.extent = IntegerAttr(count, IndexType())
+    block.insert_op_after(rest, nest)
+    shift(rest, count)
+
+
+def shift(nest: loop.ForOp, offset: int) -> None:
+    """Let every use of a loop's variable see it `offset` higher."""
+    applied: loop.ApplyOp | None = None
+    for use in list(nest.index.uses):
+        op = use.operation
+        if type(op) in MAPS or isinstance(op, loop.IfOp):
+            shift_map(op, use.index, offset)
+            continue
+        if applied is None:
+            applied = loop.ApplyOp(AffineExpr.dimension(0) + offset, [nest.index])
+            first = nest.body.block.first_op
+            assert first is not None
+            nest.body.block.insert_op_before(applied, first)
+        op.operands[use.index] = applied.result
+
+
+def shift_map(op: Operation, operand: int, offset: int) -> None:
+    """Replace, in an op's affine map, the dimension of one operand by itself plus `offset`."""
+    name = MAPS.get(type(op), "conditions")
+    attr = op.properties[name]
+    assert isinstance(attr, AffineMapAttr)
+    map = attr.data
+    position = operand - (len(op.operands) - map.num_dims)
+    dims = [AffineExpr.dimension(k) for k in range(map.num_dims)]
+    dims[position] = dims[position] + offset
+    exprs = tuple(expr.replace_dims_and_symbols(dims, ()) for expr in map.results)
+    op.properties[name] = AffineMapAttr(AffineMap(map.num_dims, 0, exprs))
