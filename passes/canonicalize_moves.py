@@ -1,4 +1,4 @@
-"""Patterns of --canonicalize for ops that only move elements: reshape, transpose, slice, pad, ..."""
+"""Patterns of --canonicalize for ops that only move elements: reshape, transpose, slice, pad."""
 
 from __future__ import annotations
 

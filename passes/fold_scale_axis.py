@@ -172,7 +172,7 @@ def with_weights(
     """Return the same convolution by other weights and bias."""
     operands = [op.x, w] if b is None else [op.x, w, b]
     return type(op).create(
-        operands=operands, result_types=[op.result.type], properties=op.properties
+        operands=operands, result_types=[op.result.type], properties=dict(op.properties)
     )
 
 

@@ -163,5 +163,6 @@ def _can_feed(producer: Group, reader: Operation) -> bool:
         return producer.pointwise
     if isinstance(reader, MOVES):
         repeats = elements(reader.results[0]) > elements(producer.output)
-        return producer.pointwise and (not repeats or all(is_cheap(op) for op in producer.ops))
+        cheap = not repeats or all(is_cheap(op) for op in producer.ops)
+        return producer.anchor is None and cheap
     return False

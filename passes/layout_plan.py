@@ -179,6 +179,21 @@ def admits_concat(op: Operation, plan: LayoutPlan) -> bool:
     return all(shape_of(part)[1] % plan.lanes == 0 for part in op.operands)
 
 
+def admits_pad(op: Operation, plan: LayoutPlan) -> bool:
+    """A padding of a blocked value along spatial axes."""
+    assert isinstance(op, graph.PadOp)
+    pads = op.pads.get_values()
+    return plan.is_blocked(op.x) and not any((*pads[:2], *pads[4:6]))
+
+
+def admits_resize(op: Operation, plan: LayoutPlan) -> bool:
+    """A resampling of a blocked value along spatial axes."""
+    assert isinstance(op, graph.ResizeOp)
+    if not plan.is_blocked(op.x) or shape_of(op.x)[:2] != shape_of(op.result)[:2]:
+        return False
+    return op.mode.data != "cubic" and op.antialias is None and not op.roi.get_values()
+
+
 def admits_pointwise(op: Operation, plan: LayoutPlan) -> bool:
     """An elementwise op of which one operand is blocked and no other of odd shape."""
     kind = getattr(op, "FUSION", None)
@@ -204,6 +219,8 @@ ADMITS: dict[type[Operation], Callable[[Operation, LayoutPlan], bool]] = {
     graph.PoolOp: admits_pool,
     graph.ReduceOp: admits_reduce,
     graph.ConcatOp: admits_concat,
+    graph.PadOp: admits_pad,
+    graph.ResizeOp: admits_resize,
 }
 
 

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from nn_opt.dialects import graph
+from nn_opt.dialects.graph.fields import floats
 from nn_opt.ir.types import element_type, shape_of, tensor_type
 from nn_opt.passes.layout_plan import LayoutPlan, is_depthwise, reads_plain_image, spatial_axes
 
@@ -142,6 +143,23 @@ def block_concat(op: Operation, b: Blocker, builder: Builder) -> SSAValue:
     return builder.insert(graph.ConcatOp(parts, 1)).results[0]
 
 
+def block_pad(op: Operation, b: Blocker, builder: Builder) -> SSAValue:
+    """pad(x)  ->  pad(blocked x) by nothing along the lanes"""
+    assert isinstance(op, graph.PadOp)
+    pads = op.pads.get_values()
+    x = b.image(op.x, builder)
+    wider = graph.PadOp(x, (*pads[:4], 0, *pads[4:], 0), op.mode.data, op.value)
+    return builder.insert(wider).results[0]
+
+
+def block_resize(op: Operation, b: Blocker, builder: Builder) -> SSAValue:
+    """resize(x)  ->  resize(blocked x), the lanes as they are"""
+    assert isinstance(op, graph.ResizeOp)
+    copy = with_operands(op, [b.image(op.x, builder)], b)
+    copy.properties["scales"] = floats((*op.scales.get_values(), 1.0))
+    return builder.insert(copy).results[0]
+
+
 def block_pointwise(op: Operation, b: Blocker, builder: Builder) -> SSAValue:
     """f(x, y)  ->  f(blocked x, blocked y)"""
     channels = shape_of(op.results[0])[1]
@@ -154,7 +172,7 @@ def with_operands(op: Operation, operands: list[SSAValue], b: Blocker) -> Operat
     return type(op).create(
         operands=operands,
         result_types=[b.blocked_type(op.results[0])],
-        properties=op.properties,
+        properties=dict(op.properties),
         attributes=op.attributes,
         location=op.location,
     )
@@ -165,4 +183,6 @@ RULES: dict[type[Operation], Callable[[Operation, Blocker, Builder], SSAValue]] 
     graph.PoolOp: block_pool,
     graph.ReduceOp: block_reduce,
     graph.ConcatOp: block_concat,
+    graph.PadOp: block_pad,
+    graph.ResizeOp: block_resize,
 }
