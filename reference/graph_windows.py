@@ -1,0 +1,238 @@
+"""What matmul, convolutions, pooling and reductions mean, in NumPy; sums are taken in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation
+
+from nn_opt.dialects import graph
+from nn_opt.dialects.graph.layouts import conv_layouts, parse_layout
+from nn_opt.dialects.graph.shapes import window_shape
+from nn_opt.reference.graph_elementwise import Meaning, is_float, truncating_div
+from nn_opt.reference.graph_movement import from_plain, resized, to_plain
+
+Array = NDArray[Any]
+
+
+def widened(x: Array) -> Array:
+    """Return floats as float64; integers as they are, since they wrap."""
+    return x.astype(np.float64) if is_float(x) else x
+
+
+def windows(
+    x: Array,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    *,
+    fill: Any,
+    ceil: bool = False,
+) -> Array:
+    """Return all windows of the spatial axes of x as a view.
+
+    Shapes: x [N, C, H, W, ...]; result [N, C, P, Q, ..., R, S, ...].
+    """
+    rank = len(kernel)
+    counts = window_shape(x.shape[2:], kernel, strides, pads, dilations, ceil)
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    ends = [(counts[i] - 1) * strides[i] + reach[i] - pads[i] - x.shape[i + 2] for i in range(rank)]
+    padded = resized(x, [0, 0, *pads[:rank]], [0, 0, *ends], fill)
+    axes = tuple(range(2, 2 + rank))
+    view = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=axes)  # pyright: ignore[reportCallIssue,reportArgumentType]
+    steps = [slice(None, None, step) for step in (*strides, *dilations)]
+    return view[(slice(None), slice(None), *steps)]
+
+
+def in_groups(run: Callable[[Array, Array], Array], x: Array, w: Array, group: int) -> Array:
+    """Return run(x part, w part) of every group of channels, joined along the channels."""
+    parts = zip(np.split(x, group, 1), np.split(w, group, 0), strict=True)
+    return np.concatenate([run(*part) for part in parts], 1)
+
+
+def plain_conv(op: graph.ConvOp, x: Array, w: Array, group: int) -> Array:
+    """Return the convolution of [N, C, H, W, ...] with [F, C / group, R, S, ...]."""
+    kernel = w.shape[2:]
+    fields = (op.strides.get_values(), op.pads.get_values(), op.dilations.get_values())
+
+    def dense(x: Array, w: Array) -> Array:
+        view = windows(x, kernel, *fields, fill=0)
+        last = range(view.ndim - len(kernel), view.ndim)
+        product = np.tensordot(view, w, axes=((1, *last), tuple(range(1, w.ndim))))
+        return np.moveaxis(product, -1, 1)
+
+    return in_groups(dense, widened(x), widened(w), group)
+
+
+def conv(op: graph.ConvOp, x: Array, w: Array, b: Array | None = None) -> Array:
+    if op.layout is not None and op.weight_layout is not None:
+        return blocked_conv(op, x, w, op.layout.data, op.weight_layout.data)
+    result = plain_conv(op, x, w, op.group.value.data)
+    return result if b is None else add_bias(result, b)
+
+
+def add_bias(x: Array, b: Array) -> Array:
+    return x + widened(b).reshape(-1, *(1 for _ in range(x.ndim - 2)))
+
+
+def blocked_conv(op: graph.ConvOp, x: Array, w: Array, layout: str, weight_layout: str) -> Array:
+    source, target = map(parse_layout, conv_layouts(layout))
+    plain_x, plain_w = to_plain(x, source), to_plain(w, parse_layout(weight_layout))
+    group = 1 if op.group.value.data == 1 else plain_x.shape[1]
+    return from_plain(plain_conv(op, plain_x, plain_w, group), target)
+
+
+def conv_transpose(op: graph.ConvTransposeOp, x: Array, w: Array, b: Array | None = None) -> Array:
+    kernel, strides = w.shape[2:], op.strides.get_values()
+    dilations, pads = op.dilations.get_values(), op.pads.get_values()
+    extra, rank = op.output_padding.get_values(), len(kernel)
+
+    def dense(x: Array, w: Array) -> Array:
+        sizes = [
+            strides[i] * (x.shape[i + 2] - 1) + (kernel[i] - 1) * dilations[i] + 1 + extra[i]
+            for i in range(rank)
+        ]
+        full = np.zeros((x.shape[0], w.shape[1], *sizes), x.dtype)
+        for at in np.ndindex(*kernel):
+            places = tuple(
+                slice(a * d, a * d + s * (n - 1) + 1, s)
+                for a, d, s, n in zip(at, dilations, strides, x.shape[2:], strict=True)
+            )
+            part = np.tensordot(x, w[(..., *at)], axes=((1,), (0,)))
+            full[(slice(None), slice(None), *places)] += np.moveaxis(part, -1, 1)
+        return full
+
+    full = in_groups(dense, widened(x), widened(w), op.group.value.data)
+    begins, ends = [-p for p in pads[:rank]], [-p for p in pads[rank:]]
+    result = resized(full, [0, 0, *begins], [0, 0, *ends], 0)
+    return result if b is None else add_bias(result, b)
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """Return the identity of max."""
+    if dtype == np.bool_:
+        return False
+    return np.iinfo(dtype).min if np.issubdtype(dtype, np.integer) else -np.inf
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """Return the identity of min."""
+    if dtype == np.bool_:
+        return True
+    return np.iinfo(dtype).max if np.issubdtype(dtype, np.integer) else np.inf
+
+
+def plain_pool(op: graph.PoolOp, x: Array) -> Array:
+    """Return the pooled [N, C, H, W, ...]."""
+    kernel = op.kernel.get_values()
+    fields = (op.strides.get_values(), op.pads.get_values(), op.dilations.get_values())
+    ceil = op.ceil_mode is not None
+    last = tuple(range(-len(kernel), 0))
+    wide = widened(x)
+    fill = lowest(wide.dtype) if op.kind.data == "max" else 0
+    view = windows(wide, kernel, *fields, fill=fill, ceil=ceil)
+    if op.kind.data == "max":
+        return view.max(axis=last)
+    if op.kind.data == "lp":
+        assert op.p is not None
+        p = op.p.value.data
+        return (np.abs(view) ** p).sum(axis=last) ** (1 / p)
+    return view.sum(axis=last) / window_counts(op, x.shape[2:]).astype(wide.dtype)
+
+
+def window_counts(op: graph.PoolOp, spatial: Sequence[int]) -> Array:
+    """Return how many elements each window averages over: [1, 1, P, Q, ...]."""
+    pads, rank = op.pads.get_values(), len(spatial)
+    inside = np.ones((1, 1, *spatial), np.int64)
+    padding = 1 if op.count_include_pad is not None else 0
+    padded = resized(inside, [0, 0, *pads[:rank]], [0, 0, *pads[rank:]], padding)
+    kernel, none = op.kernel.get_values(), (0,) * (2 * rank)
+    rest = (op.strides.get_values(), none, op.dilations.get_values())
+    counted = windows(padded, kernel, *rest, fill=0, ceil=op.ceil_mode is not None)
+    return counted.sum(axis=tuple(range(-rank, 0)))
+
+
+def pool(op: graph.PoolOp, x: Array) -> Array:
+    if op.layout is None:
+        return plain_pool(op, x)
+    layout = parse_layout(op.layout.data)
+    return from_plain(plain_pool(op, to_plain(x, layout)), layout)
+
+
+# reductions -----------------------------------------------------------------------------------
+
+Axes = tuple[int, ...]
+
+
+def _sum(x: Array, axes: Axes) -> Array:
+    return x.sum(axis=axes, keepdims=True, dtype=x.dtype)
+
+
+def _mean(x: Array, axes: Axes) -> Array:
+    count = np.asarray(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
+    if is_float(x):
+        return _sum(x, axes) / count
+    return truncating_div(x.sum(axis=axes, keepdims=True, dtype=np.int64), count)
+
+
+def _log_sum_exp(x: Array, axes: Axes) -> Array:
+    peak = x.max(axis=axes, keepdims=True, initial=-np.inf)
+    peak = np.where(np.isfinite(peak), peak, 0)
+    return np.log(np.exp(x - peak).sum(axis=axes, keepdims=True)) + peak
+
+
+REDUCE: dict[str, Callable[[Array, Axes], Array]] = {
+    "sum": _sum,
+    "mean": _mean,
+    "max": lambda x, axes: x.max(axis=axes, keepdims=True, initial=lowest(x.dtype)),
+    "min": lambda x, axes: x.min(axis=axes, keepdims=True, initial=highest(x.dtype)),
+    "prod": lambda x, axes: x.prod(axis=axes, keepdims=True, dtype=x.dtype),
+    "l1": lambda x, axes: _sum(np.abs(x), axes),
+    "l2": lambda x, axes: np.sqrt(_sum(x * x, axes)),
+    "log_sum": lambda x, axes: np.log(_sum(x, axes)),
+    "log_sum_exp": _log_sum_exp,
+    "sum_square": lambda x, axes: _sum(x * x, axes),
+}
+
+
+def reduce(op: graph.ReduceOp, x: Array) -> Array:
+    axes = tuple(axis % x.ndim for axis in op.axes.get_values())
+    result = REDUCE[op.kind.data](widened(x), axes)
+    return result if op.keepdims is not None else np.squeeze(result, axes)
+
+
+def arg_reduce(op: graph.ArgReduceOp, x: Array) -> Array:
+    axis = op.axis.value.data
+    find = np.argmax if op.kind.data == "max" else np.argmin
+    if op.select_last is not None:
+        found = x.shape[axis] - 1 - find(np.flip(x, axis), axis)
+    else:
+        found = find(x, axis)
+    return np.expand_dims(found, axis) if op.keepdims is not None else found
+
+
+def softmax(op: graph.SoftmaxOp, x: Array) -> Array:
+    return np.exp(log_softmax(op, x))
+
+
+def log_softmax(op: graph.LogSoftmaxOp | graph.SoftmaxOp, x: Array) -> Array:
+    axis = op.axis.value.data
+    wide = x.astype(np.float64)
+    shifted = wide - wide.max(axis=axis, keepdims=True, initial=-np.inf)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+
+
+MEANING: dict[type[Operation], Meaning] = {
+    graph.MatmulOp: lambda op, a, b: np.matmul(widened(a), widened(b)),
+    graph.ConvOp: conv,
+    graph.ConvTransposeOp: conv_transpose,
+    graph.PoolOp: pool,
+    graph.ReduceOp: reduce,
+    graph.ArgReduceOp: arg_reduce,
+    graph.SoftmaxOp: softmax,
+    graph.LogSoftmaxOp: log_softmax,
+}
