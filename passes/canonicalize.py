@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
@@ -31,6 +33,29 @@ class OwnPatterns(RewritePattern):
                 return
 
 
+# The right operand that changes no bit of the left one: x + 0.0 would turn -0.0 into 0.0.
+NEUTRAL: dict[type[Operation], float] = {
+    arith.AddfOp: -0.0,
+    arith.SubfOp: 0.0,
+    arith.MulfOp: 1.0,
+    arith.DivfOp: 1.0,
+}
+
+
+class NeutralOperand(RewritePattern):
+    """x op neutral  ->  x,  if the right operand is the constant of NEUTRAL, sign included"""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
+        neutral = NEUTRAL.get(type(op))
+        if neutral is None or not isinstance(constant := op.operands[1].owner, arith.ConstantOp):
+            return
+        if not isinstance(value := constant.value, FloatAttr):
+            return
+        number = value.value.data
+        if number == neutral and math.copysign(1, number) == math.copysign(1, neutral):
+            rewriter.replace(op, (), [op.operands[0]])
+
+
 class CanonicalizePass(ModulePass):
     """Fold and simplify each operation by its own rules, and erase what nobody reads.
 
@@ -41,7 +66,7 @@ class CanonicalizePass(ModulePass):
     name = "canonicalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns: list[RewritePattern] = [OwnPatterns()]
+        patterns: list[RewritePattern] = [OwnPatterns(), NeutralOperand()]
         if any(inner.name.startswith("graph.") for inner in op.walk()):
             from nn_opt.passes.canonicalize_graph import graph_patterns
 

@@ -6,6 +6,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from nn_opt.driver import main  # noqa: E402
+from nn_opt.driver import main
 
 sys.exit(main())

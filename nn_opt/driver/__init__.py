@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-COLLECT_AFTER = 200_000  # objects; IR is a web of cycles that stays, so looking at it often is waste
+COLLECT_AFTER = 200_000  # objects; IR is a web of cycles that stays, so look at it seldom
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.diagnostics import DiagnosticError, complaint
 from nn_opt.ir.lexing import QuickLexer
 from nn_opt.ir.recursion import allow_deep_nesting
 from nn_opt.ir.resources import Array, sidecar
@@ -88,10 +88,22 @@ class LocatingParser(Parser):
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         empty = self._current_token.kind is MLIRTokenKind.EOF
-        module = ModuleOp([]) if empty else super().parse_module(allow_implicit_module)
+        try:
+            module = ModuleOp([]) if empty else super().parse_module(allow_implicit_module)
+        except ParseError as error:
+            if error.msg.startswith("values used but not defined"):
+                raise DiagnosticError(self._undefined_value()) from error
+            raise
         if isinstance(module.location, UnknownLoc):
             module.location = self._location(0)
         return module
+
+    def _undefined_value(self) -> str:
+        """Word the complaint about a name that no op defines where its use can see it."""
+        name, references = next(iter(self.forward_ssa_references.items()))
+        use = next(iter(next(iter(references.values())).uses))
+        problem = f"operand #{use.index} (%{name}) has no definition that is visible here"
+        return complaint(use.operation, problem)
 
     def parse_operation(self) -> Operation:
         try:

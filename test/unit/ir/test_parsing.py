@@ -1,0 +1,90 @@
+"""Text to module: places, messages, depth, line ends."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc
+
+from nn_opt.ir.diagnostics import DiagnosticError, locate
+from nn_opt.ir.parsing import make_context, parse_module
+from nn_opt.ir.printing import print_module
+
+ADD = "func.func @f(%a: i32) -> i32 {\n  %b = arith.addi %a, %a : i32\n  func.return %b : i32\n}\n"
+
+
+def parse(text: str):
+    return parse_module(make_context(), text, "m.mlir")
+
+
+def message(text: str) -> str:
+    with pytest.raises(DiagnosticError) as caught:
+        parse(text)
+    return str(caught.value)
+
+
+def test_op_is_located_at_its_name():
+    places = {op.name: locate(op) for op in parse(ADD).walk()}
+    assert places["arith.addi"] == "m.mlir:2:8"
+    assert places["func.return"] == "m.mlir:3:3"
+    assert places["func.func"] == "m.mlir:1:1"
+
+
+def test_explicit_location_wins():
+    module = parse('func.func private @f() loc("net.onnx":7:1)\n')
+    (function,) = module.ops
+    assert isinstance(function.location, FileLineColLoc)
+    assert locate(function) == "net.onnx:7:1"
+
+
+def test_location_survives_printing():
+    text = print_module(parse(ADD), locations=True)
+    assert 'loc("m.mlir":2:8)' in text
+    places = {op.name: locate(op) for op in parse(text).walk()}
+    assert places["arith.addi"] == "m.mlir:2:8"
+
+
+def test_syntax_error_has_line_and_caret():
+    text = ADD.replace("%a, %a", "%a %a")
+    lines = message(text).split("\n")
+    assert lines[0].startswith("m.mlir:2:22: error: ")
+    assert lines[1] == "  %b = arith.addi %a %a : i32"
+    assert lines[2] == " " * 21 + "^"
+
+
+def test_carriage_returns_change_nothing():
+    broken = ADD.replace("%a, %a", "%a %a")
+    assert message(broken.replace("\n", "\r\n")) == message(broken)
+    assert print_module(parse(ADD.replace("\n", "\r\n"))) == print_module(parse(ADD))
+
+
+def test_unknown_operation_gets_a_suggestion():
+    text = message(ADD.replace("arith.addi", "arith.addii"))
+    assert text.startswith("m.mlir:2:8: error: unknown operation 'arith.addii'")
+    assert "did you mean arith.addi?" in text
+
+
+def test_unknown_dialect_gets_the_flag():
+    text = message('func.func @f() {\n  "acme.widget"() : () -> ()\n  func.return\n}\n')
+    assert text.startswith("m.mlir:2:3: error: ")
+    assert "--allow-unregistered-dialect" in text
+
+
+def test_empty_text_is_an_empty_module():
+    assert not list(parse("// nothing\n").ops)
+
+
+@pytest.mark.parametrize("depth", [300, 1000])
+def test_deep_nesting(depth: int):
+    text = "func.func @f(%c: i1) {\n" + "scf.if %c {\n" * depth + "}\n" * depth + "func.return\n}\n"
+    assert print_module(parse(text)).count("scf.if") == depth
+
+
+def test_nesting_beyond_the_limit_is_a_message():
+    depth = 20_000
+    text = "func.func @f(%c: i1) {\n" + "scf.if %c {\n" * depth + "}\n" * depth + "func.return\n}\n"
+    assert "nested too deeply" in message(text)
+
+
+def test_refused_attribute_is_located():
+    text = message("func.func @f() {\n  %a = arith.constant 300 : i8\n  func.return\n}\n")
+    assert text.startswith("m.mlir:2:")
