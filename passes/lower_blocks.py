@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
-from nn_opt.ir.affine import Range, range_of, simplify
+from nn_opt.ir.affine import Range, compact, range_of, simplify
 from nn_opt.ir.types import element_type, shape_of
 
 UNKNOWN: Range = (-(1 << 62), 1 << 62)  # of an index that only the run decides
@@ -238,18 +238,6 @@ def replace_with(op: Operation, body: Block) -> None:
         inner.detach()
         block.insert_op_before(inner, op)
     erase(op)
-
-
-def compact(
-    exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
-) -> tuple[list[SSAValue], list[AffineExpr]]:
-    """Return the values that expressions use, and the expressions over these alone."""
-    used = sorted({dim for expr in exprs for dim in expr.used_dims()})
-    fresh = [AffineExpr.constant(0)] * len(values)
-    for position, dim in enumerate(used):
-        fresh[dim] = AffineExpr.dimension(position)
-    local = [expr.replace_dims_and_symbols(fresh, ()) for expr in exprs]
-    return [values[dim] for dim in used], local
 
 
 def make_if(

@@ -2,11 +2,12 @@
 
 from xdsl.ir import Dialect
 
-from nn_opt.dialects.loop.access import ApplyOp, LoadOp, StoreOp
+from nn_opt.dialects.loop.access import ApplyOp, LoadOp, StoreOp, lane_dimension
 from nn_opt.dialects.loop.block import BlockOp, Kind
 from nn_opt.dialects.loop.buffers import AllocOp, ArenaOp, ConstantOp, CopyOp, ViewOp
 from nn_opt.dialects.loop.gather import GatherOp
 from nn_opt.dialects.loop.nest import ForKind, ForOp, IfOp
+from nn_opt.ir.vector_arith import accept_vectors
 
 __all__ = [
     "AllocOp",
@@ -24,7 +25,10 @@ __all__ = [
     "Loop",
     "StoreOp",
     "ViewOp",
+    "lane_dimension",
 ]
+
+accept_vectors()  # loops marked `vector` become arith on vectors
 
 Loop = Dialect(
     "loop",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, MemRefType, VectorType, i64
@@ -53,11 +54,26 @@ def verify_access(op: LoadOp | StoreOp) -> None:
         raise VerifyException(complaint(op, problem))
 
 
+def lane_dimension(shape: Sequence[int], stride: int) -> tuple[int, int] | None:
+    """Return which index moves from lane to lane of a vector, and by how much; None if none can.
+
+    It is the outermost dimension of more than one element whose neighbours are a divisor of
+    `stride` apart.
+    """
+    distance = math.prod(shape)
+    for dimension, size in enumerate(shape):
+        distance = distance // size if size else 0
+        if size > 1 and distance and stride % distance == 0:
+            return dimension, stride // distance
+    return None
+
+
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """One element, or a vector of elements `stride` apart (default 1, in row-major order).
 
-    `or v` is the value outside the bounds; without it every index must be inside them.
+    `or v` is the value outside the bounds; without it every index must be inside them. Of a
+    vector, each lane is outside or inside by itself: see `lane_dimension`.
     """
 
     name = "loop.load"

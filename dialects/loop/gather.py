@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, MemRefType, VectorType
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, VectorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -31,7 +31,7 @@ from nn_opt.ir.types import element_type, shape_of, vector_type
 
 @irdl_op_definition
 class GatherOp(IRDLOperation):
-    """A vector of elements, each at its own indices, which are vectors of `index`.
+    """A vector of elements, each at its own indices, which are vectors of i64.
 
     `loop.gather 16 %m[%rows, 2 * %lanes + 1] or 0.0`: as loop.load, lane by lane.
     """
@@ -81,7 +81,7 @@ class GatherOp(IRDLOperation):
         if self.result.type != vector_type(self.lanes, element_type(self.memref)):
             problem = f"reads {self.result.type} in a buffer of {element_type(self.memref)}"
             raise VerifyException(complaint(self, problem))
-        wanted = vector_type(self.lanes, IndexType())
+        wanted = vector_type(self.lanes, i64)
         for index in self.indices:
             if index.type != wanted:
                 problem = f"an index is {index.type}, expected {wanted}"
@@ -102,7 +102,7 @@ class GatherOp(IRDLOperation):
     def parse(cls, parser: Parser) -> GatherOp:
         lanes = parser.parse_integer()
         memref = parser.parse_unresolved_operand()
-        index = vector_type(lanes, IndexType())
+        index = vector_type(lanes, i64)
         parsed = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: parse_index(parser, index)
         )

@@ -324,3 +324,15 @@ def _split_multiple(form: Linear, divisor: int) -> tuple[AffineExpr, AffineExpr]
 def substitute(map: AffineMap, replacements: Sequence[AffineExpr], dims: int) -> AffineMap:
     """Return the map with each dimension replaced by an expression over `dims` dimensions."""
     return map.replace_dims_and_symbols(replacements, (), dims, 0)
+
+
+def compact(
+    exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
+) -> tuple[list[SSAValue], list[AffineExpr]]:
+    """Return those of the values that expressions use, and the expressions over these alone."""
+    used = sorted({dim for expr in exprs for dim in expr.used_dims()})
+    fresh = [AffineExpr.constant(0)] * len(values)
+    for position, dim in enumerate(used):
+        fresh[dim] = AffineExpr.dimension(position)
+    local = [expr.replace_dims_and_symbols(fresh, ()) for expr in exprs]
+    return [values[dim] for dim in used], local

@@ -1,0 +1,144 @@
+"""xDSL's casts, comparisons and select take scalars alone; here they learn vectors, as in MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.arith import floatingPointLike, signlessIntegerLike
+from xdsl.dialects.builtin import IntegerType, VectorType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import AttrConstraint, IRDLOperation
+from xdsl.irdl.operations import single_range_constr_coercion
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from nn_opt.ir.types import element_type, shape_of, vector_type
+
+INTEGER, FLOAT = signlessIntegerLike, floatingPointLike
+CASTS: dict[type[IRDLOperation], tuple[AttrConstraint, AttrConstraint]] = {
+    arith.ExtSIOp: (INTEGER, INTEGER),
+    arith.ExtUIOp: (INTEGER, INTEGER),
+    arith.TruncIOp: (INTEGER, INTEGER),
+    arith.IndexCastOp: (INTEGER, INTEGER),
+    arith.SIToFPOp: (INTEGER, FLOAT),
+    arith.UIToFPOp: (INTEGER, FLOAT),
+    arith.FPToSIOp: (FLOAT, INTEGER),
+    arith.FPToUIOp: (FLOAT, INTEGER),
+}
+GROWTH = {arith.ExtSIOp: 1, arith.ExtUIOp: 1, arith.TruncIOp: -1}  # sign of the change of width
+BOOL = arith.boolLike
+
+
+def bool_like(type_: Attribute) -> Attribute:
+    """Return the type of a comparison of two values of a type."""
+    return vector_type(shape_of(type_)[0], i1) if isinstance(type_, VectorType) else i1
+
+
+def accept_vectors() -> None:
+    """Widen xDSL's definitions; a second call changes nothing."""
+    for kind, (source, result) in CASTS.items():
+        definition = kind.get_irdl_definition()
+        definition.operands[0][1].constr = single_range_constr_coercion(source)
+        definition.results[0][1].constr = single_range_constr_coercion(result)
+        _set(kind, "verify_", _verify_cast)
+    for kind in (arith.CmpiOp, arith.CmpfOp):
+        definition = kind.get_irdl_definition()
+        definition.results[0][1].constr = single_range_constr_coercion(BOOL)
+        _set(kind, "verify_", _verify_comparison)
+        if kind not in _scalar_init:
+            _scalar_init[kind] = kind.__init__
+            _set(kind, "__init__", _init_comparison)
+    definition = arith.SelectOp.get_irdl_definition()
+    definition.operands[0][1].constr = single_range_constr_coercion(BOOL)
+    for name, method in (("print", _print_select), ("parse", classmethod(_parse_select))):
+        _set(arith.SelectOp, name, method)
+    _set(arith.SelectOp, "verify_", _verify_select)
+
+
+_scalar_init: dict[type[IRDLOperation], Callable[..., None]] = {}
+
+
+def _set(kind: type[IRDLOperation], name: str, value: Any) -> None:
+    setattr(kind, name, value)
+
+
+def _lanes(type_: Attribute) -> tuple[int, ...]:
+    return shape_of(type_) if isinstance(type_, VectorType) else ()
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise VerifyException(problem)
+
+
+def _verify_cast(op: IRDLOperation) -> None:
+    op.get_irdl_definition().verify(op)
+    source, result = op.operands[0].type, op.results[0].type
+    _require(_lanes(source) == _lanes(result), f"casts {source} to {result}: other lanes")
+    before, after = element_type(source), element_type(result)
+    if isinstance(op, arith.IndexCastOp):
+        one_index = isinstance(before, IntegerType) != isinstance(after, IntegerType)
+        _require(one_index, f"casts {source} to {result}: one of them must be index")
+    elif type(op) in GROWTH:
+        assert isinstance(before, IntegerType)
+        assert isinstance(after, IntegerType)
+        growth = (after.width.data - before.width.data) * GROWTH[type(op)]
+        word = "wider" if GROWTH[type(op)] > 0 else "narrower"
+        _require(growth > 0, f"casts {source} to {result}, expected a {word} type")
+
+
+def _verify_comparison(op: IRDLOperation) -> None:
+    op.get_irdl_definition().verify(op)
+    types = [value.type for value in (*op.operands, *op.results)]
+    _require(types[0] == types[1], f"compares {types[0]} with {types[1]}")
+    if isinstance(types[0], VectorType):
+        wanted = bool_like(types[0])
+        _require(types[2] == wanted, f"gives {types[2]}, expected {wanted}")
+
+
+def _verify_select(op: IRDLOperation) -> None:
+    op.get_irdl_definition().verify(op)
+    condition, chosen = op.operands[0].type, op.operands[1].type
+    same = not _lanes(condition) or _lanes(condition) == _lanes(chosen)
+    _require(same, f"selects {chosen} by {condition}: other lanes")
+
+
+def _init_comparison(
+    op: IRDLOperation,
+    operand1: SSAValue | Operation,
+    operand2: SSAValue | Operation,
+    *rest: Any,
+    **named: Any,
+) -> None:
+    _scalar_init[type(op)](op, operand1, operand2, *rest, **named)
+    type_ = SSAValue.get(operand1).type
+    if isinstance(type_, VectorType):
+        op.results[0]._type = bool_like(type_)  # pyright: ignore[reportPrivateUsage]
+
+
+def _print_select(op: arith.SelectOp, printer: Printer) -> None:
+    printer.print_string(" ")
+    printer.print_list(op.operands, printer.print_ssa_value)
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    if isinstance(op.cond.type, VectorType):
+        printer.print_attribute(op.cond.type)
+        printer.print_string(", ")
+    printer.print_attribute(op.result.type)
+
+
+def _parse_select(cls: type[arith.SelectOp], parser: Parser) -> arith.SelectOp:
+    operands = parser.parse_comma_separated_list(
+        parser.Delimiter.NONE, parser.parse_unresolved_operand
+    )
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    first = parser.parse_type()
+    second = parser.parse_type() if parser.parse_optional_punctuation(",") else None
+    types = [first, second, second] if second is not None else [i1, first, first]
+    op = cls(*parser.resolve_operands(operands, types, parser.pos))
+    op.attributes |= attributes
+    return op

@@ -1,0 +1,527 @@
+"""Vector loops become straight code on vectors, one lane an iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    ModuleOp,
+    UnknownLoc,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from nn_opt.dialects import loop
+from nn_opt.ir.affine import Range, compact, linear, range_of
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.literals import scalar_value
+from nn_opt.ir.types import element_type, shape_of, vector_type
+
+MAX_LANES = 256  # 16 registers of 16 lanes: more would only spill
+UNKNOWN: Range = (-(1 << 62), 1 << 62)
+Flag = vector.CombiningKindFlag
+
+COMBINERS: dict[type[Operation], vector.CombiningKindFlag] = {
+    arith.AddfOp: Flag.ADD,
+    arith.AddiOp: Flag.ADD,
+    math.FmaOp: Flag.ADD,
+    arith.MulfOp: Flag.MUL,
+    arith.MuliOp: Flag.MUL,
+    arith.MaximumfOp: Flag.MAXIMUMF,
+    arith.MinimumfOp: Flag.MINIMUMF,
+    arith.MaxnumfOp: Flag.MAXNUMF,
+    arith.MinnumfOp: Flag.MINNUMF,
+    arith.MaxSIOp: Flag.MAXSI,
+    arith.MinSIOp: Flag.MINSI,
+    arith.MaxUIOp: Flag.MAXUI,
+    arith.MinUIOp: Flag.MINUI,
+    arith.AndIOp: Flag.AND,
+    arith.OrIOp: Flag.OR,
+    arith.XOrIOp: Flag.XOR,
+}
+Binary = Callable[[SSAValue, SSAValue], Operation]
+INDEX_ARITHMETIC: dict[AffineBinaryOpKind, Binary] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
+    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+}
+
+
+@dataclass(frozen=True)
+class VectorizeLoopsPass(ModulePass):
+    """Needs: loop without blocks. Leaves: loop without vector loops. Order: after lower-blocks.
+
+    Fails on a vector loop that has no straight form on vectors: the schedule asked for it.
+    """
+
+    name = "vectorize-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for nest in list(op.walk()):
+            if isinstance(nest, loop.ForOp) and nest.how is loop.ForKind.VECTOR:
+                Vectorizer(nest).run()
+
+
+@dataclass
+class Vectorizer:
+    """Rewrites one loop; `vectors` holds what each value of its body is on all lanes."""
+
+    nest: loop.ForOp
+    vectors: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    broadcasts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    sums: dict[Operation, SSAValue] = field(default_factory=dict[Operation, SSAValue])
+    ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
+
+    @property
+    def lanes(self) -> int:
+        """The number of lanes: the loop's trips."""
+        return self.nest.trips
+
+    @property
+    def lane(self) -> SSAValue:
+        """The loop's variable."""
+        return self.nest.index
+
+    def run(self) -> None:
+        """Put the vector form of the loop's body in the place of the loop."""
+        if self.lanes > MAX_LANES:
+            problem = f"has {self.lanes} iterations, at most {MAX_LANES} can be lanes"
+            self.fail(self.nest, problem, hint="split the loop and vectorize the inner part")
+        parent = self.nest.parent_op()
+        while parent is not None:
+            if isinstance(parent, loop.ForOp):
+                self.ranges[parent.index] = (0, parent.trips - 1)
+            parent = parent.parent_op()
+        body, block = self.nest.body.block, self.nest.parent
+        assert block is not None
+        self.visit_block(body)
+        for op in list(body.ops):
+            op.detach()
+            block.insert_op_before(op, self.nest)
+        erase(self.nest)
+
+    def fail(self, op: Operation, reason: str, *, hint: str = "") -> NoReturn:
+        """Raise PassFailedException: the loop cannot be vectorised, for a reason at `op`."""
+        name = f"%{self.lane.name_hint}" if self.lane.name_hint else "loop"
+        what = "" if op is self.nest else f"{op.name} "
+        problem = f"cannot vectorize {name}: {what}{reason}"
+        raise PassFailedException(complaint(self.nest, problem, hint=hint))
+
+    def visit_block(self, block: Block) -> None:
+        """Vectorise each op of a block in place."""
+        for op in block.ops:
+            if isinstance(op, loop.StoreOp):
+                self.find_combination(op)
+        with self.nested():
+            for op in list(block.ops):
+                rule = RULES.get(type(op), Vectorizer.visit_other)
+                rule(self, op)
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """While active, new broadcasts are known; after it, those of before."""
+        before = dict(self.broadcasts)
+        yield
+        self.broadcasts = before
+
+    def varies(self, op: Operation) -> bool:
+        """Return whether an operand differs from lane to lane."""
+        return any(value is self.lane or value in self.vectors for value in op.operands)
+
+    def visit_other(self, op: Operation) -> None:
+        """arith.addf %a, %b : f32  ->  arith.addf %va, %vb : vector<16xf32>"""
+        if op in self.sums:
+            self.combine_lanes(op, self.sums[op])
+            return
+        if op.dialect_name() not in ("arith", "math") or op.regions:
+            self.fail(op, "has no form on vectors")
+        if not self.varies(op):
+            return
+        operands = [self.as_vector(value, op) for value in op.operands]
+        self.emit_lanewise(op, operands)
+
+    def emit_lanewise(self, op: Operation, operands: Sequence[SSAValue]) -> None:
+        """Put the op on vectors in the place of the op on scalars."""
+        types = [vector_type(self.lanes, lane_type(result.type)) for result in op.results]
+        new = type(op).create(
+            operands=operands,
+            result_types=types,
+            properties=op.properties,
+            attributes=op.attributes,
+        )
+        self.replace(op, new)
+
+    def replace(self, op: Operation, new: Operation) -> None:
+        """Insert `new`, whose results are `op`'s on all lanes, and drop `op`."""
+        self.insert(new, op)
+        for old, result in zip(op.results, new.results, strict=True):
+            result.name_hint = old.name_hint
+            self.vectors[old] = result
+        erase(op)
+
+    def insert(self, new: Operation, before: Operation) -> Operation:
+        """Insert an op that stands for `before`, at its place."""
+        block = before.parent
+        assert block is not None
+        if isinstance(new.location, UnknownLoc):
+            new.location = before.location
+        block.insert_op_before(new, before)
+        return new
+
+    def as_vector(self, value: SSAValue, before: Operation) -> SSAValue:
+        """Return the value on all lanes."""
+        if value is self.lane and value not in self.vectors:
+            return self.iota(1, before)
+        if value in self.vectors:
+            return self.vectors[value]
+        if value not in self.broadcasts:
+            self.broadcasts[value] = self.broadcast(value, before)
+        return self.broadcasts[value]
+
+    def broadcast(self, value: SSAValue, before: Operation) -> SSAValue:
+        """Return a new vector that has the value on every lane."""
+        if isinstance(value.type, IndexType):
+            value = self.insert(arith.IndexCastOp(value, i64), before).results[0]
+        type_ = vector_type(self.lanes, value.type)
+        new = vector.BroadcastOp.create(operands=[value], result_types=[type_])
+        return self.insert(new, before).results[0]
+
+    def iota(self, step: int, before: Operation) -> SSAValue:
+        """Return the vector 0, step, 2 * step, ..."""
+        values = [step * lane for lane in range(self.lanes)]
+        return self.constant(values, before)
+
+    def constant(self, values: Sequence[int], before: Operation) -> SSAValue:
+        """Return a constant vector of indices."""
+        type_ = vector_type(self.lanes, i64)
+        dense = DenseIntOrFPElementsAttr.from_list(type_, list(values))  # pyright: ignore[reportArgumentType]
+        return self.insert(arith.ConstantOp(dense), before).results[0]
+
+    def visit_index_cast(self, op: Operation) -> None:
+        """index_cast  ->  extsi, trunci or nothing: an index on lanes is an i64"""
+        assert isinstance(op, arith.IndexCastOp)
+        if not self.varies(op):
+            return
+        value = self.as_vector(op.input, op)
+        source, target = element_type(value), lane_type(op.result.type)
+        assert isinstance(source, IntegerType)
+        assert isinstance(target, IntegerType)
+        if source == target:
+            self.vectors[op.result] = value
+            erase(op)
+            return
+        wider = target.width.data > source.width.data
+        kind = arith.ExtSIOp if wider else arith.TruncIOp
+        type_ = vector_type(self.lanes, target)
+        self.replace(op, kind.create(operands=[value], result_types=[type_]))
+
+    def visit_apply(self, op: Operation) -> None:
+        """loop.apply f(%lane)  ->  f on a vector of indices"""
+        assert isinstance(op, loop.ApplyOp)
+        if self.varies(op):
+            self.vectors[op.result] = self.indices(op.map.data.results[0], op.indices, op)
+            erase(op)
+
+    def indices(self, expr: AffineExpr, values: Sequence[SSAValue], before: Operation) -> SSAValue:
+        """Return the value of an affine expression on all lanes."""
+        if isinstance(expr, AffineConstantExpr):
+            return self.constant([expr.value] * self.lanes, before)
+        varying = {k for k, v in enumerate(values) if v is self.lane or v in self.vectors}
+        if not varying & expr.used_dims():
+            return self.as_vector(self.scalar_index(expr, values, before), before)
+        if isinstance(expr, AffineDimExpr):
+            return self.as_vector(values[expr.position], before)
+        assert isinstance(expr, AffineBinaryOpExpr)
+        left = self.indices(expr.lhs, values, before)
+        shortcut = power_of_two(expr)
+        if shortcut is not None:
+            kind, number = shortcut
+            right = self.constant([number] * self.lanes, before)
+            return self.insert(kind(left, right), before).results[0]
+        right = self.indices(expr.rhs, values, before)
+        if expr.kind is not AffineBinaryOpKind.Mod:
+            return self.insert(INDEX_ARITHMETIC[expr.kind](left, right), before).results[0]
+        quotient = self.insert(arith.FloorDivSIOp(left, right), before).results[0]
+        multiple = self.insert(arith.MuliOp(quotient, right), before).results[0]
+        return self.insert(arith.SubiOp(left, multiple), before).results[0]
+
+    def scalar_index(
+        self, expr: AffineExpr, values: Sequence[SSAValue], before: Operation
+    ) -> SSAValue:
+        """Return the value of an affine expression that is the same on all lanes."""
+        if isinstance(expr, AffineDimExpr):
+            return values[expr.position]
+        used, local = compact([expr], values)
+        return self.insert(loop.ApplyOp(local[0], used), before).results[0]
+
+    def visit_load(self, op: Operation) -> None:
+        """load %m[..., %lane]  ->  load %m[..., 0] : vector<16xf32>, strided, or a gather"""
+        assert isinstance(op, loop.LoadOp)
+        if isinstance(op.accessed, VectorType):
+            self.fail(op, "is on vectors already")
+        if not self.varies(op):
+            return
+        steps = self.steps(op)
+        if steps is None or (op.default is not None and not is_one_dimensional(op, steps)):
+            self.visit_gather(op)
+            return
+        step = flat_step(op.memref, steps)
+        values, exprs = self.at_lane_0(op)
+        default = None if op.default is None else scalar_value(op.default)
+        if step == 0:
+            op.operands = [op.memref, *values]
+            op.map = AffineMapAttr(AffineMap(len(values), 0, tuple(exprs)))
+            return
+        type_ = vector_type(self.lanes, op.accessed)
+        new = loop.LoadOp(op.memref, values, exprs, default=default, type_=type_, stride=step)
+        self.replace(op, new)
+
+    def visit_gather(self, op: loop.LoadOp) -> None:
+        """load %m[f(%lane)]  ->  gather 16 %m[f on a vector of indices]"""
+        indices = [self.indices(expr, op.indices, op) for expr in op.map.data.results]
+        default = None if op.default is None else scalar_value(op.default)
+        self.replace(op, loop.GatherOp(self.lanes, op.memref, indices, default=default))
+
+    def visit_store(self, op: Operation) -> None:
+        """store %v, %m[..., %lane]  ->  store %vector, %m[..., 0] : vector<16xf32>"""
+        assert isinstance(op, loop.StoreOp)
+        if isinstance(op.accessed, VectorType):
+            self.fail(op, "is on vectors already")
+        steps = self.steps(op)
+        if steps is None:
+            self.fail(op, "goes to places that are not a fixed distance apart")
+        step = flat_step(op.memref, steps)
+        values, exprs = self.at_lane_0(op)
+        if step == 0:
+            self.visit_single_store(op)
+        else:
+            value = self.as_vector(op.value, op)
+            self.insert(loop.StoreOp(value, op.memref, values, exprs, stride=step), op)
+            erase(op)
+
+    def visit_single_store(self, op: loop.StoreOp) -> None:
+        """Leave a store of one value to one place, if it may run once instead of every time."""
+        if op.value is self.lane or op.value in self.vectors:
+            self.fail(op, "of different values goes to one place", hint="reorder the loops")
+        combined = isinstance(op.value.owner, Operation) and op.value.owner in self.sums
+        block = op.parent
+        assert block is not None
+        reads = [o for o in block.walk() if isinstance(o, loop.LoadOp) and o.memref is op.memref]
+        if reads and not combined and self.depends(op.value, reads):
+            self.fail(op, "of a value that the iteration before it stored has no vector form")
+        values, exprs = self.at_lane_0(op)
+        op.operands = [op.value, op.memref, *values]
+        op.map = AffineMapAttr(AffineMap(len(values), 0, tuple(exprs)))
+
+    def depends(self, value: SSAValue, sources: Sequence[Operation]) -> bool:
+        """Return whether a value is computed from the result of one of the ops."""
+        owner = value.owner
+        if not isinstance(owner, Operation):
+            return False
+        return owner in sources or any(self.depends(v, sources) for v in owner.operands)
+
+    def steps(self, op: loop.LoadOp | loop.StoreOp) -> list[int] | None:
+        """Return how far each index moves from lane to lane; None if that is no constant."""
+        if any(value in self.vectors for value in op.indices):
+            return None
+        if self.lane not in op.indices:
+            return [0] * len(op.map.data.results)
+        dim = list(op.indices).index(self.lane)
+        forms = [linear(expr) for expr in op.map.data.results]
+        atoms = [atom for form in forms for atom in form.terms]
+        if any(dim in a.used_dims() and not isinstance(a, AffineDimExpr) for a in atoms):
+            return None
+        return [form.coefficient(dim) for form in forms]
+
+    def at_lane_0(self, op: loop.LoadOp | loop.StoreOp) -> tuple[list[SSAValue], list[AffineExpr]]:
+        """Return the indices of an access where the loop's variable is 0."""
+        return self.without_lane(op.map.data.results, op.indices)
+
+    def without_lane(
+        self, exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
+    ) -> tuple[list[SSAValue], list[AffineExpr]]:
+        """Return expressions with 0 for the loop's variable, over the values that remain."""
+        zeroed = [
+            AffineExpr.constant(0) if value is self.lane else AffineExpr.dimension(position)
+            for position, value in enumerate(values)
+        ]
+        return compact([expr.replace_dims_and_symbols(zeroed, ()) for expr in exprs], values)
+
+    def find_combination(self, store: loop.StoreOp) -> None:
+        """Note an op that combines a value with what a single place holds, to be stored there."""
+        combine = store.value.owner
+        if type(combine) not in COMBINERS or not store.value.has_one_use():
+            return
+        assert isinstance(combine, Operation)
+        if any(self.steps(store) or [1]) or combine.parent is not store.parent:
+            return
+        candidates = combine.operands[2:] if isinstance(combine, math.FmaOp) else combine.operands
+        for value in candidates:
+            load = value.owner
+            if not isinstance(load, loop.LoadOp) or not value.has_one_use():
+                continue
+            if same_place(load, store):
+                self.sums[combine] = value
+                return
+
+    def combine_lanes(self, op: Operation, held: SSAValue) -> None:
+        """add %held, %v  ->  add %held, (sum of all lanes of %v)"""
+        others = [self.as_vector(v, op) for v in op.operands if v is not held]
+        if isinstance(op, math.FmaOp):
+            others = [self.insert(arith.MulfOp(*others), op).results[0]]
+        flags = [arith.FastMathFlag.REASSOC] if isinstance(held.type, AnyFloat) else []
+        reduction = vector.ReductionOp.create(
+            operands=others,
+            result_types=[held.type],
+            properties={
+                "kind": vector.CombiningKindAttr(COMBINERS[type(op)]),
+                "fastmath": arith.FastMathFlagsAttr(flags),
+            },
+        )
+        total = self.insert(reduction, op).results[0]
+        kind = arith.AddfOp if isinstance(op, math.FmaOp) else type(op)
+        new = self.insert(kind(held, total), op)
+        result = op.results[0]
+        result.replace_all_uses_with(new.results[0])
+        self.sums[new] = held
+        erase(op)
+
+    def visit_for(self, op: Operation) -> None:
+        """Vectorise the body of a loop inside."""
+        assert isinstance(op, loop.ForOp)
+        if op.how is loop.ForKind.VECTOR:
+            self.fail(op, f"%{op.index.name_hint or 'i'} inside it is a vector loop too")
+        self.ranges[op.index] = (0, op.trips - 1)
+        self.visit_block(op.body.block)
+
+    def visit_if(self, op: Operation) -> None:
+        """Vectorise the body of a guard that is the same on all lanes, or holds on lane 0 alone."""
+        assert isinstance(op, loop.IfOp)
+        if not self.varies(op):
+            self.visit_block(op.body.block)
+            return
+        if not self.only_lane_0(op):
+            hint = "split the loop with a tail that is peeled, not guarded"
+            self.fail(op, "holds on some lanes only", hint=hint)
+        for inner in list(op.body.block.walk()):
+            self.run_once(inner)
+        values, exprs = self.without_lane(op.conditions.data.results, op.indices)
+        ranges = [self.ranges.get(value, UNKNOWN) for value in values]
+        open_ = [expr for expr in exprs if range_of(expr, ranges)[0] < 0]
+        if open_:
+            op.operands, open_ = compact(open_, values)
+            op.conditions = AffineMapAttr(AffineMap(len(op.operands), 0, tuple(open_)))
+            return
+        for inner in list(op.body.block.ops):
+            inner.detach()
+            self.insert(inner, op)
+        erase(op)
+
+    def only_lane_0(self, guard: loop.IfOp) -> bool:
+        """Return whether one of the conditions excludes every lane but the first."""
+        if any(value in self.vectors for value in guard.indices):
+            return False
+        ranges = [
+            (1, self.lanes - 1) if value is self.lane else self.ranges.get(value, UNKNOWN)
+            for value in guard.indices
+        ]
+        return any(range_of(expr, ranges)[1] < 0 for expr in guard.conditions.data.results)
+
+    def run_once(self, op: Operation) -> None:
+        """Let an op that runs on lane 0 alone stay as it is, with 0 for the loop's variable."""
+        if any(value in self.vectors for value in op.operands):
+            self.fail(op, "under a guard that holds on lane 0 reads a value of every lane")
+        if isinstance(op, loop.LoadOp | loop.StoreOp):
+            fixed = len(op.operands) - len(op.indices)
+            values, exprs = self.at_lane_0(op)
+            op.operands = [*op.operands[:fixed], *values]
+            op.map = AffineMapAttr(AffineMap(len(values), 0, tuple(exprs)))
+        elif self.lane in op.operands:
+            self.fail(op, "under a guard that holds on lane 0 reads the loop's variable")
+
+    def visit_uniform(self, op: Operation) -> None:
+        """Leave an op that is the same on all lanes."""
+        if self.varies(op):
+            self.fail(op, "differs from lane to lane")
+
+
+def power_of_two(expr: AffineBinaryOpExpr) -> tuple[Binary, int] | None:
+    """Return an op and its second operand that equal floordiv or mod by 1, 2, 4, ..."""
+    divisor = expr.rhs.value if isinstance(expr.rhs, AffineConstantExpr) else 0
+    if divisor <= 0 or divisor & (divisor - 1):
+        return None
+    if expr.kind is AffineBinaryOpKind.FloorDiv:
+        return arith.ShRSIOp, divisor.bit_length() - 1
+    return (arith.AndIOp, divisor - 1) if expr.kind is AffineBinaryOpKind.Mod else None
+
+
+def lane_type(type_: Attribute) -> Attribute:
+    """Return the element type of a vector of such values; vectors of `index` do not exist here."""
+    return i64 if isinstance(type_, IndexType) else type_
+
+
+def flat_step(memref: SSAValue, steps: Sequence[int]) -> int:
+    """Return the distance, in elements, of places whose indices differ by `steps`."""
+    total, stride = 0, 1
+    for step, size in zip(reversed(steps), reversed(shape_of(memref)), strict=True):
+        total += step * stride
+        stride *= size
+    return total
+
+
+def is_one_dimensional(op: loop.LoadOp, steps: Sequence[int]) -> bool:
+    """Return whether a stride alone says which index moves, so that each lane can be tested."""
+    shape = shape_of(op.memref)
+    moving = [(dimension, step) for dimension, step in enumerate(steps) if step]
+    return not moving or moving == [loop.lane_dimension(shape, flat_step(op.memref, steps))]
+
+
+def same_place(load: loop.LoadOp, store: loop.StoreOp) -> bool:
+    """Return whether both accesses name one place in the same words."""
+    return (
+        load.memref is store.memref
+        and load.default is None
+        and list(load.indices) == list(store.indices)
+        and load.map == store.map
+        and load.parent is store.parent
+    )
+
+
+def erase(op: Operation) -> None:
+    """Remove an op whose results nothing reads any more, or only ops that go too."""
+    op.detach()
+    op.drop_all_references()
+
+
+RULES: dict[type[Operation], Callable[[Vectorizer, Operation], None]] = {
+    loop.ForOp: Vectorizer.visit_for,
+    loop.IfOp: Vectorizer.visit_if,
+    loop.LoadOp: Vectorizer.visit_load,
+    loop.StoreOp: Vectorizer.visit_store,
+    loop.ApplyOp: Vectorizer.visit_apply,
+    loop.ViewOp: Vectorizer.visit_uniform,
+    arith.ConstantOp: Vectorizer.visit_uniform,
+    arith.IndexCastOp: Vectorizer.visit_index_cast,
+}
