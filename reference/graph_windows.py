@@ -37,11 +37,25 @@ def windows(
 
     Shapes: x [N, C, H, W, ...]; result [N, C, P, Q, ..., R, S, ...].
     """
-    rank = len(kernel)
     counts = window_shape(x.shape[2:], kernel, strides, pads, dilations, ceil)
+    begins, none = pads[: len(kernel)], [0] * x.ndim
+    padded = resized(x, [0, 0, *begins], none, fill)
+    return windows_at(padded, counts, kernel, strides, dilations, fill)
+
+
+def windows_at(
+    x: Array,
+    counts: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    fill: Any,
+) -> Array:
+    """Return the first `counts` windows of x, which goes on with `fill` behind its end."""
+    rank = len(kernel)
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    ends = [(counts[i] - 1) * strides[i] + reach[i] - pads[i] - x.shape[i + 2] for i in range(rank)]
-    padded = resized(x, [0, 0, *pads[:rank]], [0, 0, *ends], fill)
+    ends = [(counts[i] - 1) * strides[i] + reach[i] - x.shape[i + 2] for i in range(rank)]
+    padded = resized(x, [0] * x.ndim, [0, 0, *ends], fill)
     axes = tuple(range(2, 2 + rank))
     view = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=axes)  # pyright: ignore[reportCallIssue,reportArgumentType]
     steps = [slice(None, None, step) for step in (*strides, *dilations)]
@@ -141,18 +155,18 @@ def plain_pool(op: graph.PoolOp, x: Array) -> Array:
         assert op.p is not None
         p = op.p.value.data
         return (np.abs(view) ** p).sum(axis=last) ** (1 / p)
-    return view.sum(axis=last) / window_counts(op, x.shape[2:]).astype(wide.dtype)
+    counts = counted_cells(op, x.shape[2:], view.shape[2 : 2 + len(kernel)])
+    return view.sum(axis=last) / counts.astype(wide.dtype)
 
 
-def window_counts(op: graph.PoolOp, spatial: Sequence[int]) -> Array:
+def counted_cells(op: graph.PoolOp, spatial: Sequence[int], positions: Sequence[int]) -> Array:
     """Return how many elements each window averages over: [1, 1, P, Q, ...]."""
     pads, rank = op.pads.get_values(), len(spatial)
     inside = np.ones((1, 1, *spatial), np.int64)
     padding = 1 if op.count_include_pad is not None else 0
     padded = resized(inside, [0, 0, *pads[:rank]], [0, 0, *pads[rank:]], padding)
-    kernel, none = op.kernel.get_values(), (0,) * (2 * rank)
-    rest = (op.strides.get_values(), none, op.dilations.get_values())
-    counted = windows(padded, kernel, *rest, fill=0, ceil=op.ceil_mode is not None)
+    fields = (op.kernel.get_values(), op.strides.get_values(), op.dilations.get_values())
+    counted = windows_at(padded, positions, *fields, fill=0)
     return counted.sum(axis=tuple(range(-rank, 0)))
 
 

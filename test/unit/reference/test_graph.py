@@ -219,20 +219,21 @@ def test_where():
     check(ours(graph.WhereOp, condition, A, B), theirs("Where", [condition, A, B]))
 
 
-LOW, HIGH = np.float32(-0.5).reshape(()), np.float32(0.75).reshape(())
+LOW, HIGH = np.array(-0.5, F32), np.array(0.75, F32)
 
 
 @pytest.mark.parametrize(("low", "high"), [(LOW, HIGH), (LOW, None), (None, HIGH), (None, None)])
 def test_clip(low: Any, high: Any):
+    finite = SPECIAL[np.abs(SPECIAL) != np.inf]  # without a bound, onnxruntime clips inf to max
     given = [bound for bound in (low, high) if bound is not None]
-    x, *bounds = values(SPECIAL, *given)
+    x, *bounds = values(finite, *given)
     op = graph.ClipOp(
         x,
         bounds.pop(0) if low is not None else None,
         bounds.pop(0) if high is not None else None,
     )
     op.verify()
-    check(evaluate(op, [SPECIAL, *given])[0], theirs("Clip", [SPECIAL, low, high]))
+    check(evaluate(op, [finite, *given])[0], theirs("Clip", [finite, low, high]))
 
 
 @pytest.mark.parametrize(
@@ -289,7 +290,7 @@ def test_slice_walks_back_with_a_negative_step():
     ],
 )
 def test_pad(mode: str, pads: list[int]):
-    value = np.float32(2.5).reshape(()) if mode == "constant" else None
+    value = np.array(2.5, F32) if mode == "constant" else None
     expected = theirs("Pad", [SERIES, np.array(pads, I64), value], mode=mode)
     given = [] if value is None else [value]
     check(ours(lambda x, v=None: graph.PadOp(x, pads, mode, v), SERIES, *given), expected)
@@ -358,7 +359,7 @@ def resize(x: np.ndarray, scales: list[float], **options: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("coordinate", COORDINATES)
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-@pytest.mark.parametrize("scales", [[1, 1, 2.0, 1.5], [1, 1, 0.5, 0.6], [1, 1, 1.3, 3.0]])
+@pytest.mark.parametrize("scales", [[1, 1, 2.0, 1.5], [1, 1, 0.5, 0.65], [1, 1, 1.3, 3.0]])
 def test_resize(coordinate: str, mode: str, scales: list[float]):
     actual = resize(IMAGE, scales, mode=mode, coordinate=coordinate)
     options = {"mode": mode, "coordinate_transformation_mode": coordinate}
