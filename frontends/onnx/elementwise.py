@@ -9,9 +9,9 @@ from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.node import (
-    BadNode,
     Node,
     Results,
+    Unsupported,
     cast,
     constant,
     dtype_of,
@@ -191,7 +191,14 @@ def mod(node: Node) -> Results:
 
 @converts("BitShift")
 def bit_shift(node: Node) -> Results:
-    return graph.ShiftOp(node[0], node[1], direction=node.attrs.text("direction").lower()).result
+    """Right shifts of signed integers fill with the sign: ~(~x >> n) where x is negative."""
+    x, direction = node[0], node.attrs.text("direction").lower()
+    if direction == "left" or dtype_of(x).kind == "u":
+        return graph.ShiftOp(x, node[1], direction=direction).result
+    negative = graph.LessOp(x, scalar_like(0, x)).result
+    bits = graph.WhereOp(negative, graph.BitwiseNotOp(x).result, x).result
+    moved = graph.ShiftOp(bits, node[1], direction=direction).result
+    return graph.WhereOp(negative, graph.BitwiseNotOp(moved).result, moved).result
 
 
 @converts("Where")
@@ -247,6 +254,6 @@ def bit_cast(node: Node) -> Results:
     array = node.evaluate(node[0])
     if array is not None and source.itemsize == target.itemsize:
         return constant(array.view(target))
-    if source.kind in "iu" and target.kind in "iu" and source.itemsize == target.itemsize:
+    if source.kind in "iub" and target.kind in "iu" and source.itemsize == target.itemsize:
         return cast(node[0], mlir_type(target))
-    raise BadNode(f"cannot reinterpret {source} as {target}")
+    raise Unsupported(f"{source} as {target}, of a value that is only known at run time")

@@ -242,7 +242,9 @@ def depth_to_space(node: Node) -> Results:
 def space_to_depth(node: Node) -> Results:
     n, c, h, w = _image(node[0])
     b = node.attrs.int("blocksize", 1)
-    moved = transposed(reshaped(node[0], [n, c, h // b, b, w // b, b]), [0, 3, 5, 1, 2, 4])
+    # Opset 28 has mode CRD: the channel counts more than the place in the block.
+    perm = [0, 1, 3, 5, 2, 4] if node.attrs.text("mode", "DCR") == "CRD" else [0, 3, 5, 1, 2, 4]
+    moved = transposed(reshaped(node[0], [n, c, h // b, b, w // b, b]), perm)
     return reshaped(moved, [n, c * b * b, h // b, w // b])
 
 
