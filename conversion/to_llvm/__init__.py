@@ -1,0 +1,1 @@
+"""Parts of convert-loop-to-llvm: code in progress, indices, addresses, loops, registers, words."""

@@ -1,0 +1,303 @@
+"""loop.load and loop.store on buffers in memory: plain, strided, and with a default outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    VectorType,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from nn_opt.conversion.to_llvm.addressing import (
+    NO_FLAGS,
+    ONE_VALUE,
+    both,
+    compare,
+    element_pointer,
+    evaluate,
+    moving_pointer,
+    offset_pointer,
+    within,
+)
+from nn_opt.conversion.to_llvm.code import POINTER, Buffer, Code, machine_type
+from nn_opt.conversion.to_llvm.indices import Form, combine
+from nn_opt.conversion.to_llvm.registers import read_register, write_register
+from nn_opt.conversion.to_llvm.unit import Access
+from nn_opt.dialects import loop
+from nn_opt.dialects.llvm import PoisonOp, SelectOp, lanes_of
+from nn_opt.ir.literals import scalar_value
+from nn_opt.ir.resources import dense_of
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of, vector_type
+
+NO_BUNDLES = DenseArrayBase.from_list(i32, [])
+
+
+def stored_type(type_: Attribute) -> Attribute:
+    """Return the type of a value in memory: a bool takes a byte."""
+    type_ = machine_type(type_)
+    if element_type(type_) != i1:
+        return type_
+    lanes = lanes_of(type_)
+    return i8 if lanes is None else vector_type(lanes, i8)
+
+
+def alignment(element: Attribute) -> IntegerAttr[IntegerType]:
+    """Return the alignment that every element of a buffer has."""
+    return IntegerAttr(numpy_dtype(element).itemsize, i64)
+
+
+def lower_load(code: Code, op: loop.LoadOp) -> None:
+    """%v = loop.load %x[...]  ->  a load, or the register that holds it"""
+    access = code.unit.access(op)
+    form = evaluate(code, access.flat, op.indices)
+    if op.memref in code.registers:
+        code.bind(op.result, read_register(code, op, form))
+        return
+    buffer = code.buffers[op.memref]
+    value = guarded_load(code, op, access, buffer, form) if op.default is not None else None
+    if value is None:
+        value = plain_load(code, buffer, op.result.type, form, op.step)
+    code.bind(op.result, from_memory(code, value, op.result.type))
+
+
+def lower_store(code: Code, op: loop.StoreOp) -> None:
+    """loop.store %v, %x[...]  ->  a store, or the register's new value"""
+    form = evaluate(code, code.unit.access(op).flat, op.indices)
+    value = code.value(op.value)
+    if op.memref in code.registers:
+        write_register(code, op, form, value)
+        return
+    buffer = code.buffers[op.memref]
+    element = stored_type(element_type(op.memref))
+    value = to_memory(code, value, op.value.type)
+    if isinstance(op.value.type, VectorType) and op.step != 1:
+        scatter(code, value, buffer, element, form, op.step)
+    else:
+        pointer = element_pointer(code, buffer.pointer, element, form)
+        properties = {"alignment": alignment(element)}
+        code.act(code.make(llvm.StoreOp, (value, pointer), (), properties))
+    code.forget_loads(buffer.root)
+
+
+def from_memory(code: Code, value: SSAValue, type_: Attribute) -> SSAValue:
+    """Return a loaded value as its type in registers."""
+    wanted = machine_type(type_)
+    return value if value.type == wanted else code.emit(llvm.TruncOp, (value,), wanted)
+
+
+def to_memory(code: Code, value: SSAValue, type_: Attribute) -> SSAValue:
+    """Return a value as its type in memory."""
+    wanted = stored_type(type_)
+    return value if value.type == wanted else code.emit(llvm.ZExtOp, (value,), wanted)
+
+
+def plain_load(code: Code, buffer: Buffer, type_: Attribute, form: Form, step: int) -> SSAValue:
+    """Return what is at `form`, all of it inside; a load that was made before is reused."""
+    wanted = stored_type(type_)
+    element = element_type(wanted)
+    pointer = moving_pointer(code, buffer.pointer, element, form)
+    key = (buffer.root, pointer, form.constant, wanted, step)
+    loads = code.scopes[-1].loads
+    if key not in loads:
+        here = offset_pointer(code, pointer, element, form.constant)
+        loads[key] = _load(code, here, wanted, step)
+    return loads[key]
+
+
+def _load(code: Code, pointer: SSAValue, wanted: Attribute, step: int) -> SSAValue:
+    lanes = lanes_of(wanted)
+    if lanes is not None and step != 1:
+        always = code.number(1, vector_type(lanes, i1))
+        nothing = code.share(PoisonOp, (), wanted, key=wanted)
+        return gather(code, pointer, wanted, step, always, nothing)
+    return code.emit(llvm.LoadOp, (pointer,), wanted, _load_properties(wanted))
+
+
+def _load_properties(wanted: Attribute) -> dict[str, Attribute]:
+    return {"alignment": alignment(element_type(wanted)), "ordering": IntegerAttr(0, i64)}
+
+
+def intrinsic(
+    code: Code, name: str, operands: Sequence[SSAValue], type_: Attribute, fast: Attribute
+) -> SSAValue:
+    """Return the result of a call of an LLVM intrinsic, without its type suffix."""
+    return code.emit(llvm.CallIntrinsicOp, operands, type_, _call(name, len(operands), fast))
+
+
+def intrinsic_action(code: Code, name: str, operands: Sequence[SSAValue]) -> None:
+    """Call an LLVM intrinsic for its effect."""
+    properties = _call(name, len(operands), llvm.FastMathAttr(None))
+    code.act(code.make(llvm.CallIntrinsicOp, operands, (), properties))
+
+
+def _call(name: str, count: int, fast: Attribute) -> dict[str, Attribute]:
+    return {
+        "intrin": StringAttr(name),
+        "fastmathFlags": fast,
+        "op_bundle_sizes": NO_BUNDLES,
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, [count, 0]),
+    }
+
+
+def lane_pointers(
+    code: Code, pointer: SSAValue, element: Attribute, lanes: int, step: int
+) -> SSAValue:
+    """Return a vector of the pointers to each lane; 32-bit offsets make the best gathers."""
+    offsets = code.constant(
+        dense_of(np.arange(lanes, dtype=np.int32) * step), vector_type(lanes, i32)
+    )
+    properties = {"rawConstantIndices": ONE_VALUE, "elem_type": element, "noWrapFlags": NO_FLAGS}
+    return code.emit(llvm.GEPOp, (pointer, offsets), VectorType(POINTER, [lanes]), properties)
+
+
+def gather(
+    code: Code,
+    pointer: SSAValue,
+    wanted: Attribute,
+    step: int,
+    mask: SSAValue,
+    otherwise: SSAValue,
+) -> SSAValue:
+    """Return the elements `step` apart where the mask holds."""
+    lanes = shape_of(wanted)[0]
+    pointers = lane_pointers(code, pointer, element_type(wanted), lanes, step)
+    operands = (pointers, mask, otherwise)
+    return intrinsic(code, "llvm.masked.gather", operands, wanted, llvm.FastMathAttr(None))
+
+
+def scatter(
+    code: Code, value: SSAValue, buffer: Buffer, element: Attribute, form: Form, step: int
+) -> None:
+    """Write elements `step` apart."""
+    lanes = shape_of(value.type)[0]
+    pointer = element_pointer(code, buffer.pointer, element, form)
+    pointers = lane_pointers(code, pointer, element, lanes, step)
+    always = code.number(1, vector_type(lanes, i1))
+    intrinsic_action(code, "llvm.masked.scatter", (value, pointers, always))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """When an access is inside: for all lanes alike, and lane by lane (None: no condition)."""
+
+    uniform: SSAValue | bool
+    by_lane: SSAValue | None
+
+
+def guarded_load(
+    code: Code, op: loop.LoadOp, access: Access, buffer: Buffer, form: Form
+) -> SSAValue | None:
+    """Return the element or the default; None if the access is known to be inside."""
+    bounds = bounds_of(code, op, access)
+    if bounds.uniform is True and bounds.by_lane is None:
+        return None
+    assert op.default is not None
+    wanted = stored_type(op.result.type)
+    otherwise = code.number(scalar_value(op.default), wanted)
+    if bounds.uniform is False:
+        return otherwise
+    element = element_type(wanted)
+    if lanes_of(wanted) is None:
+        return _select_load(code, bounds.uniform, buffer, form, otherwise)
+    mask = lane_mask(code, bounds, lanes_of(wanted) or 1)
+    pointer = element_pointer(code, buffer.pointer, element, form)
+    if op.step != 1:
+        return gather(code, pointer, wanted, op.step, mask, otherwise)
+    operands = (pointer, mask, otherwise)
+    return intrinsic(code, "llvm.masked.load", operands, wanted, llvm.FastMathAttr(None))
+
+
+def _select_load(
+    code: Code, inside: SSAValue | bool, buffer: Buffer, form: Form, otherwise: SSAValue
+) -> SSAValue:
+    """Load from the buffer's start where outside, then choose: no branch."""
+    assert not isinstance(inside, bool)
+    element = otherwise.type
+    pointer = element_pointer(code, buffer.pointer, element, form)
+    safe = code.emit(SelectOp, (inside, pointer, buffer.pointer), POINTER, _NO_FAST)
+    value = code.emit(llvm.LoadOp, (safe,), element, _load_properties(element))
+    return code.emit(SelectOp, (inside, value, otherwise), element, _NO_FAST)
+
+
+_NO_FAST = {"fastmathFlags": llvm.FastMathAttr(None)}
+
+
+def bounds_of(code: Code, op: loop.LoadOp, access: Access) -> Bounds:
+    """Return when a load is inside its buffer."""
+    lanes = lanes_of(op.result.type) or 1
+    moving, pace = lane_dimension(shape_of(op.memref), access.strides, op.step if lanes > 1 else 0)
+    uniform: list[SSAValue | bool] = []
+    by_lane: SSAValue | None = None
+    for dimension, (source, size) in enumerate(
+        zip(access.by_dimension, shape_of(op.memref), strict=True)
+    ):
+        form = evaluate(code, source, op.indices)
+        if dimension != moving or _all_inside(form, (lanes - 1) * pace, size):
+            uniform.append(within(code, form, size) if dimension != moving else True)
+        else:
+            by_lane = _lanes_inside(code, form, lanes, pace, size)
+    return Bounds(both(code, uniform), by_lane)
+
+
+def lane_dimension(
+    shape: Sequence[int], strides: Sequence[int], step: int
+) -> tuple[int | None, int]:
+    """Return along which dimension the lanes of a vector go, and by how much (None: they do not).
+
+    It is the outermost dimension whose neighbours are a divisor of `step` apart.
+    """
+    if not step:
+        return None, 0
+    for dimension, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+        if size > 1 and step % stride == 0:
+            return dimension, step // stride
+    return None, 0
+
+
+def _all_inside(form: Form, reach: int, size: int) -> bool:
+    low, high = form.range
+    return min(low, low + reach) >= 0 and max(high, high + reach) < size
+
+
+def _lanes_inside(code: Code, form: Form, lanes: int, pace: int, size: int) -> SSAValue:
+    """Return for each lane whether 0 <= form + lane * pace < size, in 32 bits."""
+    type_ = vector_type(lanes, i32)
+    narrow = code.share(llvm.TruncOp, (code.materialize(combine([(form, 1)])),), i32)
+    offsets = code.constant(dense_of(np.arange(lanes, dtype=np.int32) * pace), type_)
+    places = code.share(llvm.AddOp, (splat(code, narrow, type_), offsets), type_)
+    return compare(code, "ult", places, code.number(size, type_))
+
+
+def splat(code: Code, value: SSAValue, type_: Attribute) -> SSAValue:
+    """Return a vector with the value in each lane, shared like any value of its operands."""
+    lanes = shape_of(type_)[0]
+    nothing = code.share(PoisonOp, (), type_, key=type_)
+    first = code.share(
+        llvm.InsertElementOp, (nothing, value, code.integer(0)), type_, key=("splat", type_)
+    )
+    mask = {"mask": DenseArrayBase.from_list(i32, [0] * lanes)}
+    return code.share(llvm.ShuffleVectorOp, (first, nothing), type_, mask, "splat")
+
+
+def lane_mask(code: Code, bounds: Bounds, lanes: int) -> SSAValue:
+    """Return both kinds of conditions as one vector."""
+    type_ = vector_type(lanes, i1)
+    if isinstance(bounds.uniform, bool):
+        assert bounds.by_lane is not None
+        return bounds.by_lane
+    uniform = splat(code, bounds.uniform, type_)
+    if bounds.by_lane is None:
+        return uniform
+    return code.share(llvm.AndOp, (uniform, bounds.by_lane), type_)

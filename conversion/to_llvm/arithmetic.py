@@ -1,0 +1,226 @@
+"""arith and math ops as LLVM instructions: tables, and one rule for each shape of op."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
+
+from nn_opt.conversion.to_llvm.accesses import intrinsic
+from nn_opt.conversion.to_llvm.code import Code, Properties, Rule, machine_type
+from nn_opt.conversion.to_llvm.indices import combine, constant_form
+from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, fast, select, values
+from nn_opt.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp, bool_like
+from nn_opt.ir.resources import dense_of
+from nn_opt.ir.types import element_type
+
+# Integer ops that take no flags.
+PLAIN: dict[type[Operation], type[Operation]] = {
+    arith.AddiOp: llvm.AddOp,
+    arith.SubiOp: llvm.SubOp,
+    arith.MuliOp: llvm.MulOp,
+    arith.DivSIOp: llvm.SDivOp,
+    arith.DivUIOp: llvm.UDivOp,
+    arith.RemSIOp: llvm.SRemOp,
+    arith.RemUIOp: llvm.URemOp,
+    arith.AndIOp: llvm.AndOp,
+    arith.OrIOp: llvm.OrOp,
+    arith.XOrIOp: llvm.XOrOp,
+    arith.ShLIOp: llvm.ShlOp,
+    arith.ShRUIOp: llvm.LShrOp,
+    arith.ShRSIOp: llvm.AShrOp,
+}
+# Float ops, which keep the fast-math flags of the source.
+FLOATING: dict[type[Operation], type[Operation]] = {
+    arith.AddfOp: llvm.FAddOp,
+    arith.SubfOp: llvm.FSubOp,
+    arith.MulfOp: llvm.FMulOp,
+    arith.DivfOp: llvm.FDivOp,
+    arith.NegfOp: llvm.FNegOp,
+    math.FmaOp: llvm.FMAOp,
+    math.SqrtOp: llvm.FSqrtOp,
+    math.AbsFOp: llvm.FAbsOp,
+    math.CeilOp: llvm.FCeilOp,
+    math.FloorOp: llvm.FFloorOp,
+    math.CopySignOp: llvm.FCopySignOp,
+    vector.FMAOp: llvm.FMAOp,
+}
+INTRINSICS: dict[type[Operation], str] = {
+    arith.MaximumfOp: "llvm.maximum",  # NaN if either is
+    arith.MinimumfOp: "llvm.minimum",
+    arith.MaxnumfOp: "llvm.maxnum",
+    arith.MinnumfOp: "llvm.minnum",
+    arith.MaxSIOp: "llvm.smax",
+    arith.MinSIOp: "llvm.smin",
+    arith.MaxUIOp: "llvm.umax",
+    arith.MinUIOp: "llvm.umin",
+    math.RoundEvenOp: "llvm.roundeven",
+    math.RoundOp: "llvm.round",
+    math.TruncOp: "llvm.trunc",
+    math.CtPopOp: "llvm.ctpop",
+}
+# Intrinsics with a last operand that says what is poison: nothing is.
+WITH_FALSE: dict[type[Operation], str] = {
+    math.AbsIOp: "llvm.abs",
+    math.CountLeadingZerosOp: "llvm.ctlz",
+    math.CountTrailingZerosOp: "llvm.cttz",
+}
+CASTS: dict[type[Operation], type[Operation]] = {
+    arith.ExtSIOp: llvm.SExtOp,
+    arith.ExtUIOp: llvm.ZExtOp,
+    arith.TruncIOp: llvm.TruncOp,
+    arith.SIToFPOp: llvm.SIToFPOp,
+    arith.UIToFPOp: UIToFPOp,
+    arith.FPToSIOp: FPToSIOp,
+    arith.FPToUIOp: FPToUIOp,
+    arith.BitcastOp: llvm.BitcastOp,
+    vector.BitcastOp: llvm.BitcastOp,
+}
+
+
+def lower_plain(code: Code, op: Operation) -> None:
+    """%c = arith.muli %a, %b  ->  llvm.mul"""
+    bind_same(code, op, PLAIN[type(op)], {})
+
+
+def lower_floating(code: Code, op: Operation) -> None:
+    """%c = arith.mulf %a, %b  ->  llvm.fmul"""
+    bind_same(code, op, FLOATING[type(op)], {"fastmathFlags": fast(op)})
+
+
+def bind_same(code: Code, op: Operation, kind: type[Operation], properties: Properties) -> None:
+    """Let the result be that of an instruction with the operands' type."""
+    operands = values(code, op)
+    code.bind(op.results[0], code.emit(kind, operands, operands[0].type, properties))
+
+
+def lower_sum(code: Code, op: Operation) -> None:
+    """Sums and differences of indices stay forms; of others they are instructions."""
+    result = op.results[0]
+    lhs, rhs = op.operands
+    if lhs not in code.indices or rhs not in code.indices:
+        lower_plain(code, op)
+        return
+    sign = -1 if isinstance(op, arith.SubiOp) else 1
+    code.indices[result] = combine([(code.indices[lhs], 1), (code.indices[rhs], sign)])
+
+
+def lower_product(code: Code, op: arith.MuliOp) -> None:
+    """Multiples of indices stay forms."""
+    lhs, rhs = (code.indices.get(operand) for operand in op.operands)
+    for by, form in ((lhs, rhs), (rhs, lhs)):
+        if by is not None and form is not None and not by.terms:
+            code.indices[op.result] = combine([(form, by.constant)])
+            return
+    lower_plain(code, op)
+
+
+def lower_intrinsic(code: Code, op: Operation) -> None:
+    """%c = arith.maximumf %a, %b  ->  llvm.call_intrinsic "llvm.maximum" """
+    operands = values(code, op)
+    type_ = operands[0].type
+    code.bind(op.results[0], intrinsic(code, INTRINSICS[type(op)], operands, type_, fast(op)))
+
+
+def lower_with_false(code: Code, op: Operation) -> None:
+    """%b = math.absi %a  ->  llvm.call_intrinsic "llvm.abs"(%a, false)"""
+    value = code.value(op.operands[0])
+    operands = (value, code.number(0, i1))
+    code.bind(op.results[0], intrinsic(code, WITH_FALSE[type(op)], operands, value.type, EXACT))
+
+
+def lower_cast(code: Code, op: Operation) -> None:
+    """%b = arith.extsi %a  ->  llvm.sext"""
+    source = op.operands[0]
+    wanted = machine_type(op.results[0].type)
+    value = code.share(CASTS[type(op)], (code.value(source),), wanted, key=wanted)
+    code.bind(op.results[0], value)
+
+
+def lower_index_cast(code: Code, op: Operation) -> None:
+    """Between index and an integer: i64 and that integer's width."""
+    value = code.value(op.operands[0])
+    wanted = machine_type(op.results[0].type)
+    have, want = _bits(value.type), _bits(wanted)
+    if have != want:
+        kind = llvm.TruncOp if have > want else llvm.SExtOp
+        value = code.share(kind, (value,), wanted, key=wanted)
+    code.bind(op.results[0], value)
+
+
+def _bits(type_: Attribute) -> int:
+    element = element_type(type_)
+    assert isinstance(element, IntegerType)
+    return element.width.data
+
+
+def lower_constant(code: Code, op: arith.ConstantOp) -> None:
+    """%c = arith.constant  ->  llvm.mlir.constant, or a number inside index forms"""
+    value, type_ = op.value, machine_type(op.result.type)
+    if isinstance(op.result.type, IndexType):
+        assert isinstance(value, IntegerAttr)
+        code.indices[op.result] = constant_form(value.value.data)
+        return
+    if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(
+        element_type(op.result.type), IndexType
+    ):
+        value = _index_lanes(value)
+    code.scalars[op.result] = code.constant(value, type_)
+
+
+def _index_lanes(value: DenseIntOrFPElementsAttr) -> Attribute:
+    """Return a vector of indices as one of i64."""
+    return dense_of(np.array([int(item) for item in value.get_values()], np.int64))
+
+
+def lower_compare_integers(code: Code, op: arith.CmpiOp) -> None:
+    """%c = arith.cmpi slt, %a, %b  ->  llvm.icmp "slt" """
+    lhs, rhs = values(code, op)
+    predicate = IntegerAttr(op.predicate.value.data, i64)
+    type_ = bool_like(lhs.type)
+    code.bind(op.result, code.emit(llvm.ICmpOp, (lhs, rhs), type_, {"predicate": predicate}))
+
+
+def lower_compare_floats(code: Code, op: arith.CmpfOp) -> None:
+    """%c = arith.cmpf olt, %a, %b  ->  llvm.fcmp "olt" """
+    lhs, rhs = values(code, op)
+    code.bind(op.result, compare_floats(code, op.predicate.value.data, lhs, rhs, fast(op)))
+
+
+def lower_select(code: Code, op: Operation) -> None:
+    """%d = arith.select %c, %a, %b  ->  llvm.select"""
+    code.bind(op.results[0], select(code, *values(code, op)))
+
+
+def lower_rsqrt(code: Code, op: math.RsqrtOp) -> None:
+    """%b = math.rsqrt %a  ->  1 / sqrt(%a)"""
+    value = code.value(op.operand)
+    root = code.emit(llvm.FSqrtOp, (value,), value.type, {"fastmathFlags": fast(op)})
+    operands = (code.number(1.0, value.type), root)
+    code.bind(op.result, code.emit(llvm.FDivOp, operands, value.type, {"fastmathFlags": fast(op)}))
+
+
+RULES: dict[type[Operation], Rule] = {
+    **dict.fromkeys(PLAIN, lower_plain),
+    **dict.fromkeys(FLOATING, lower_floating),
+    **dict.fromkeys(INTRINSICS, lower_intrinsic),
+    **dict.fromkeys(WITH_FALSE, lower_with_false),
+    **dict.fromkeys(CASTS, lower_cast),
+    arith.AddiOp: lower_sum,
+    arith.SubiOp: lower_sum,
+    arith.MuliOp: lower_product,
+    arith.IndexCastOp: lower_index_cast,
+    arith.ConstantOp: lower_constant,
+    arith.CmpiOp: lower_compare_integers,
+    arith.CmpfOp: lower_compare_floats,
+    arith.SelectOp: lower_select,
+    math.RsqrtOp: lower_rsqrt,
+}

@@ -1,0 +1,299 @@
+"""LLVM code in progress: blocks, scopes, and the outermost place where a value can be computed.
+
+No optimization runs on what is made here, so whatever does not change in a loop must be
+computed before it, and what is computed twice must be computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    LocationAttr,
+    MemRefType,
+    UnknownLoc,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from nn_opt.conversion.to_llvm.indices import Atom, Form
+from nn_opt.conversion.to_llvm.unit import Unit
+from nn_opt.ir.affine import Range
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.literals import Scalar, scalar_attr
+from nn_opt.ir.types import element_type, shape_of, vector_type
+
+POINTER = llvm.LLVMPointerType()
+Place: TypeAlias = tuple[int, bool]
+"""(depth of a scope, whether only from its middle on); the maximum is where all are known."""
+
+Rule: TypeAlias = Callable[["Code", Any], None]
+Properties: TypeAlias = Mapping[str, Attribute]
+NO_PROPERTIES: Properties = {}
+NO_WRAP: Properties = {"overflowFlags": IntegerAttr(3, i32)}  # nsw and nuw
+
+
+def machine_type(type_: Attribute) -> Attribute:
+    """Return the type of a value in registers: index is i64, a buffer is a pointer."""
+    if isinstance(type_, IndexType):
+        return i64
+    if isinstance(type_, MemRefType):
+        return POINTER
+    if isinstance(type_, VectorType) and isinstance(element_type(type_), IndexType):
+        return vector_type(shape_of(type_)[0], i64)
+    return type_
+
+
+@dataclass(eq=False)
+class Chunk:
+    """A block in progress: what was moved to its head, and the rest."""
+
+    block: Block
+    head: list[Operation] = field(default_factory=list[Operation])
+    rest: list[Operation] = field(default_factory=list[Operation])
+
+
+@dataclass(eq=False)
+class Scope:
+    """The body of a function, loop or branch: values computed in it, and loads still valid."""
+
+    head: Chunk
+    values: dict[Hashable, SSAValue] = field(default_factory=dict[Hashable, SSAValue])
+    loads: dict[Hashable, SSAValue] = field(default_factory=dict[Hashable, SSAValue])
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """A buffer in memory; accesses of different roots never overlap."""
+
+    pointer: SSAValue
+    root: Hashable
+
+
+@dataclass(eq=False)
+class Registers:
+    """A buffer in registers: one SSA value for each place of its accesses, once it is written."""
+
+    name: str
+    type: Attribute  # of each access
+    places: range  # where an access may start, in elements
+    values: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+
+class Code:
+    """The code of one function in progress, and what the values of the source are in it."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        rules: Mapping[type[Operation], Rule],
+        arguments: Sequence[Attribute],
+        may_outline: bool,
+    ):
+        self.unit = unit
+        self.rules = rules
+        self.may_outline = may_outline
+        self.chunks: list[Chunk] = []
+        self.scopes: list[Scope] = []
+        self.places: dict[SSAValue, Place] = {}
+        self.indices: dict[SSAValue, Form] = {}
+        self.scalars: dict[SSAValue, SSAValue] = {}
+        self.buffers: dict[SSAValue, Buffer] = {}
+        self.registers: dict[SSAValue, Registers] = {}
+        self.atoms: dict[SSAValue, Atom] = {}
+        self.location: LocationAttr = UnknownLoc()
+        self.current = self.enter(arguments)
+
+    # Blocks and scopes.
+
+    def start(self, arguments: Sequence[Attribute]) -> Chunk:
+        """Begin a block; what follows goes into it."""
+        chunk = Chunk(Block(arg_types=arguments))
+        self.chunks.append(chunk)
+        self.current = chunk
+        return chunk
+
+    def enter(self, arguments: Sequence[Attribute]) -> Chunk:
+        """Begin a block that is the head of a new scope."""
+        chunk = self.start(arguments)
+        self.scopes.append(Scope(chunk))
+        for value in chunk.block.args:
+            self.places[value] = (self.depth, False)
+        return chunk
+
+    def leave(self) -> None:
+        """End the innermost scope."""
+        self.scopes.pop()
+
+    @property
+    def depth(self) -> int:
+        """The number of scopes around the innermost one."""
+        return len(self.scopes) - 1
+
+    def finish(self) -> Region:
+        """Return the body of the function."""
+        for chunk in self.chunks:
+            chunk.block.add_ops([*chunk.head, *chunk.rest])
+        return Region([chunk.block for chunk in self.chunks])
+
+    def lower(self, block: Block) -> None:
+        """Convert the ops of a block, each by the rule of its type."""
+        for op in block.ops:
+            rule = self.rules.get(type(op))
+            if rule is None:
+                problem = "--convert-loop-to-llvm has no rule for this operation"
+                hint = "run --lower-blocks and --vectorize-loops first"
+                raise PassFailedException(complaint(op, problem, hint=hint))
+            self.location = op.location
+            rule(self, op)
+
+    def jump(self, chunk: Chunk, target: Block, values: Sequence[SSAValue]) -> None:
+        """End a block with a jump."""
+        op = llvm.BrOp.create(operands=values, successors=[target])
+        op.location = self.location
+        chunk.rest.append(op)
+
+    def branch(
+        self,
+        chunk: Chunk,
+        condition: SSAValue,
+        then: Block,
+        then_values: Sequence[SSAValue],
+        otherwise: Block,
+        otherwise_values: Sequence[SSAValue],
+    ) -> None:
+        """End a block with a conditional jump."""
+        sizes = [1, len(then_values), len(otherwise_values)]
+        op = llvm.CondBrOp.create(
+            operands=[condition, *then_values, *otherwise_values],
+            successors=[then, otherwise],
+            properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)},
+        )
+        op.location = self.location
+        chunk.rest.append(op)
+
+    # Operations.
+
+    def make(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        results: Sequence[Attribute] = (),
+        properties: Properties = NO_PROPERTIES,
+    ) -> Operation:
+        """Return a new op that is nowhere yet."""
+        op = kind.create(operands=operands, result_types=results, properties=dict(properties))
+        op.location = self.location
+        return op
+
+    def act(self, op: Operation) -> None:
+        """Add an op at the current place."""
+        self.current.rest.append(op)
+
+    def emit(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        type_: Attribute,
+        properties: Properties = NO_PROPERTIES,
+    ) -> SSAValue:
+        """Return the result of a new op at the current place."""
+        op = self.make(kind, operands, (type_,), properties)
+        self.current.rest.append(op)
+        result = op.results[0]
+        self.places[result] = (self.depth, True)
+        return result
+
+    def share(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        type_: Attribute,
+        properties: Properties = NO_PROPERTIES,
+        key: Hashable = None,
+    ) -> SSAValue:
+        """Return the result of a pure op, made once, as far out as its operands are known.
+
+        key: what tells it from other ops of this type on the same operands.
+        """
+        depth, late = max([self.places[value] for value in operands], default=(0, False))
+        if late and depth < self.depth:
+            depth, late = depth + 1, False
+        scope, full_key = self.scopes[depth], (kind, operands, key)
+        known = scope.values.get(full_key)
+        if known is not None:
+            return known
+        op = self.make(kind, operands, (type_,), properties)
+        (self.current.rest if late else scope.head.head).append(op)
+        result = op.results[0]
+        self.places[result] = (depth, late)
+        scope.values[full_key] = result
+        return result
+
+    def constant(self, attribute: Attribute, type_: Attribute) -> SSAValue:
+        """Return a constant; it is written in place, so it costs nothing."""
+        key = (attribute, type_)
+        return self.share(llvm.ConstantOp, (), type_, {"value": attribute}, key)
+
+    def number(self, value: Scalar, type_: Attribute) -> SSAValue:
+        """Return a number of a scalar type, or a vector of equal numbers."""
+        return self.constant(scalar_attr(value, element_type(type_)), type_)
+
+    def integer(self, value: int) -> SSAValue:
+        """Return an i64 constant."""
+        return self.share(
+            llvm.ConstantOp, (), i64, {"value": IntegerAttr(value, i64)}, ("i64", value)
+        )
+
+    # Values of the source.
+
+    def value(self, source: SSAValue) -> SSAValue:
+        """Return the value in registers that stands for a scalar, vector or index."""
+        if source in self.indices:
+            return self.materialize(self.indices[source])
+        return self.scalars[source]
+
+    def bind(self, source: SSAValue, value: SSAValue) -> None:
+        """Let `value` stand for a scalar, vector or index of the source."""
+        if isinstance(source.type, IndexType):
+            self.indices[source] = Form(((self.atom(value), 1),), 0)
+        else:
+            self.scalars[source] = value
+
+    def atom(self, value: SSAValue, range_: Range | None = None, loop: str = "") -> Atom:
+        """Return an i64 as a term of index forms; without a range it may be anything."""
+        known = self.atoms.get(value)
+        if known is None:
+            bounds = range_ or (-(1 << 62), 1 << 62)
+            known = Atom(value, self.places[value], bounds, len(self.atoms), loop)
+            self.atoms[value] = known
+        return known
+
+    def materialize(self, form: Form) -> SSAValue:
+        """Return an index form as an i64, each part computed as far out as possible."""
+        total: SSAValue | None = None
+        for atom, factor in form.terms:
+            term = atom.value
+            if factor != 1:
+                term = self.share(llvm.MulOp, (term, self.integer(factor)), i64)
+            total = term if total is None else self.share(llvm.AddOp, (total, term), i64)
+        if total is None:
+            return self.integer(form.constant)
+        if not form.constant:
+            return total
+        return self.share(llvm.AddOp, (total, self.integer(form.constant)), i64)
+
+    def forget_loads(self, root: Hashable) -> None:
+        """Something was written: loads of that root may no longer be reused."""
+        for scope in self.scopes:
+            for key in [key for key in scope.loads if isinstance(key, tuple) and key[0] == root]:
+                del scope.loads[key]

@@ -1,0 +1,67 @@
+"""Floats of other widths; bfloat by its bits, for the machines without such a type."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, i16, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from nn_opt.conversion.to_llvm.code import Code, Rule, machine_type
+from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, like, select
+from nn_opt.ir.types import element_type
+
+UNORDERED = 14
+
+
+def lower_extend(code: Code, op: arith.ExtFOp) -> None:
+    """%b = arith.extf %a  ->  llvm.fpext; of bfloat a shift, for machines without the type"""
+    code.bind(op.result, extend(code, code.value(op.operands[0]), machine_type(op.result.type)))
+
+
+def extend(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:
+    """Return a float as a wider one."""
+    if isinstance(element_type(value.type), BFloat16Type):
+        single = like(value.type, Float32Type())
+        value = code.emit(llvm.BitcastOp, (value,), like(value.type, i16))
+        value = code.emit(llvm.ZExtOp, (value,), like(value.type, i32))
+        value = code.emit(llvm.ShlOp, (value, code.number(16, value.type)), value.type)
+        value = code.emit(llvm.BitcastOp, (value,), single)
+    if value.type == wanted:
+        return value
+    return code.emit(llvm.FPExtOp, (value,), wanted)
+
+
+def lower_truncate(code: Code, op: arith.TruncFOp) -> None:
+    """%b = arith.truncf %a  ->  llvm.fptrunc; to bfloat by rounding the bits"""
+    code.bind(op.result, truncate(code, code.value(op.operands[0]), machine_type(op.result.type)))
+
+
+def truncate(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:
+    """Return a float as a narrower one, rounded to nearest even."""
+    if not isinstance(element_type(wanted), BFloat16Type):
+        return code.emit(llvm.FPTruncOp, (value,), wanted)
+    if isinstance(element_type(value.type), Float64Type):
+        value = code.emit(llvm.FPTruncOp, (value,), like(value.type, Float32Type()))
+    return _round_to_bfloat(code, value, wanted)
+
+
+def _round_to_bfloat(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:
+    """Add half of the last place that stays, less one if that is even; NaN stays NaN."""
+    type_ = like(value.type, i32)
+    bits = code.emit(llvm.BitcastOp, (value,), type_)
+    high = code.emit(llvm.LShrOp, (bits, code.number(16, type_)), type_)
+    odd = code.emit(llvm.AndOp, (high, code.number(1, type_)), type_)
+    half = code.emit(llvm.AddOp, (odd, code.number(0x7FFF, type_)), type_)
+    rounded = code.emit(llvm.AddOp, (bits, half), type_)
+    quiet = code.emit(llvm.OrOp, (bits, code.number(0x400000, type_)), type_)
+    is_nan = compare_floats(code, UNORDERED, value, value, EXACT)
+    chosen = select(code, is_nan, quiet, rounded)
+    chosen = code.emit(llvm.LShrOp, (chosen, code.number(16, type_)), type_)
+    narrow = code.emit(llvm.TruncOp, (chosen,), like(type_, i16))
+    return code.emit(llvm.BitcastOp, (narrow,), wanted)
+
+
+RULES: dict[type[Operation], Rule] = {
+    arith.ExtFOp: lower_extend,
+    arith.TruncFOp: lower_truncate,
+}
