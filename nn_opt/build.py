@@ -6,13 +6,12 @@ import gc
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
@@ -29,13 +28,14 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.resources import array_of
-from nn_opt.ir.target import set_target, target_named, target_of
+from nn_opt.ir.target import Target, set_target, target_named, target_of
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.ir.verify import verify
 from nn_opt.kernels import kernels_of
 from nn_opt.pipelines import Instrument, expand, run_passes
 from nn_opt.runtime.artifact import Artifact, pack_weights
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo, dtype_named
+from nn_opt.runtime.memory import Block
 
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 PIPELINE = "compile"
@@ -53,6 +53,16 @@ SOURCE_LEVEL = "source"  # before any pass
 EMITTED = ("llvm-ir", "asm")  # after all of them
 
 
+@dataclass(frozen=True)
+class Lowered:
+    """LLVM IR text, the weights it reads, and what the model says of itself."""
+
+    manifest: Manifest
+    text: str
+    weights: Block
+    machine: Target
+
+
 def build(
     module: ModuleOp, target: str, *, profile: bool = False, progress: Progress | None = None
 ) -> Artifact:
@@ -60,6 +70,15 @@ def build(
 
     Raises: VerifyException, PassFailedException or DiagnosticError for what cannot be compiled.
     """
+    lowered = lower(module, target, profile=profile, progress=progress)
+    code = emit_object(lowered.text, lowered.machine)
+    return Artifact(lowered.manifest, code, lowered.weights)
+
+
+def lower(
+    module: ModuleOp, target: str, *, profile: bool = False, progress: Progress | None = None
+) -> Lowered:
+    """Run all passes on a module, which is consumed, and write it as LLVM IR."""
     machine = target_named(target)
     manifest = signature_of(module)
     verify(module)
@@ -69,7 +88,7 @@ def build(
         if profile:
             _lower(module, target, Watch(None), expand("insert-timers"))
         watch.step("emit-object")
-        code = emit_object(print_llvm(module), machine)
+        text = print_llvm(module)
     arrays, offsets, size = weights_of(module)
     manifest = replace(
         manifest,
@@ -80,7 +99,7 @@ def build(
         kernels=watch.kernels,
         arena_plan=arena_plan(module),
     )
-    return Artifact(manifest, code, pack_weights(arrays, offsets, size))
+    return Lowered(manifest, text, pack_weights(arrays, offsets, size), machine)
 
 
 def level_text(module: ModuleOp, target: str, level: str) -> str:
@@ -196,15 +215,11 @@ def weights_of(module: ModuleOp) -> tuple[list[Any], list[int], int]:
     match module.attributes.get("nn.weights"), module.attributes.get("nn.weight_offsets"):
         case ArrayAttr(data=weights), DenseArrayBase() as places:
             offsets: list[int] = np.frombuffer(places.data.data, np.int64).tolist()
-            arrays = [array_of(weight, _type_of(weight)) for weight in weights]
+            arrays = [array_of(weight, getattr(weight, "type", weight)) for weight in weights]
         case _:
             return [], [], 0
     ends = [at + array.nbytes for at, array in zip(offsets, arrays, strict=True)]
     return arrays, offsets, -(-max(ends, default=0) // 64) * 64
-
-
-def _type_of(weight: Attribute) -> Attribute:
-    return cast(Attribute, weight.type) if isinstance(weight, DenseIntOrFPElementsAttr) else weight
 
 
 def arena_plan(module: ModuleOp) -> tuple[Region, ...]:

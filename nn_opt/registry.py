@@ -22,10 +22,13 @@ PASSES = {
     "default-schedules": "nn_opt.passes.default_schedules:DefaultSchedulesPass",
     "apply-schedule": "nn_opt.passes.apply_schedule:ApplySchedulePass",
     "lower-blocks": "nn_opt.passes.lower_blocks:LowerBlocksPass",
+    "partition-loops": "nn_opt.passes.partition_loops:PartitionLoopsPass",
+    "compact-buffers": "nn_opt.passes.compact_buffers:CompactBuffersPass",
     "vectorize-loops": "nn_opt.passes.vectorize_loops:VectorizeLoopsPass",
     "expand-math": "nn_opt.passes.expand_math:ExpandMathPass",
     "plan-memory": "nn_opt.passes.plan_memory:PlanMemoryPass",
     "convert-loop-to-llvm": "nn_opt.conversion.loop_to_llvm:ConvertLoopToLlvmPass",
+    "insert-timers": "nn_opt.passes.insert_timers:InsertTimersPass",
     "convert-loop-to-scf": "nn_opt.conversion.loop_to_scf:ConvertLoopToScfPass",
 }
 

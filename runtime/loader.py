@@ -97,14 +97,27 @@ def symbols(data: bytes) -> Iterator[tuple[str, bool]]:
         raise Unloadable(f"error: not a 64-bit ELF object: {error}") from error
 
 
+def find_section(data: bytes, name: str) -> tuple[int, int]:
+    """Return the offset and size of a section of an ELF object, which must have it."""
+    sections = _sections(data)
+    names = _slice(data, sections[int(_FILE.unpack_from(data)[13])])
+    for section in sections:
+        if names[section[0] : names.index(b"\0", section[0])] == name.encode():
+            return section[4], section[5]
+    raise Unloadable(f"error: the object has no section {name!r}")
+
+
+def _sections(data: bytes) -> list[tuple[int, ...]]:
+    header = _FILE.unpack_from(data)
+    start, count = header[6], header[12]
+    return [_SECTION.unpack_from(data, start + i * _SECTION.size) for i in range(count)]
+
+
 def _symbols(data: bytes) -> Iterator[tuple[str, bool]]:
     header = _FILE.unpack_from(data)
     if header[0][:6] != b"\x7fELF\x02\x01":
         raise ValueError("the file does not begin as one")
-    start, count = header[6], header[12]
-    sections: list[tuple[int, ...]] = [
-        _SECTION.unpack_from(data, start + i * _SECTION.size) for i in range(count)
-    ]
+    sections = _sections(data)
     for table in sections:
         if table[1] != _SYMTAB:
             continue

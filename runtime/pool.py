@@ -35,17 +35,13 @@ class Pool:
     profile: Any
 
 
-def pool_text() -> str:
-    """Return the pool's LLVM IR for this machine.
+def pool_text(machine: str) -> str:
+    """Return the pool's LLVM IR for Linux on a machine: x86_64 or aarch64.
 
-    Raises: RuntimeFault on a system that is not 64-bit Linux on x86 or ARM.
+    Raises: RuntimeFault for any other.
     """
-    machine = platform.machine()
-    if platform.system() != "Linux" or machine not in _MACHINES:
-        raise RuntimeFault(
-            f"error: models cannot run on {platform.system()} {machine}\n"
-            "  hint: compiled code runs on Linux, x86_64 or aarch64"
-        )
+    if machine not in _MACHINES:
+        raise RuntimeFault(f"error: no thread pool for {machine}, only {', '.join(_MACHINES)}")
     source = Path(__file__).with_name("pool.ll").read_text(encoding="utf-8")
     return Template(source).substitute(_MACHINES[machine], SIG_SETMASK="2")
 
@@ -58,9 +54,10 @@ def pool() -> Pool:
 
 @lru_cache(maxsize=1)
 def _load() -> Pool:
-    machine = native_machine(optimize=1)
-    module = llvm.parse_assembly(pool_text())
-    engine = llvm.create_mcjit_compiler(module, machine)
+    if platform.system() != "Linux":
+        raise RuntimeFault(f"error: compiled models run on Linux, not on {platform.system()}")
+    module = llvm.parse_assembly(pool_text(platform.machine()))
+    engine = llvm.create_mcjit_compiler(module, native_machine(optimize=1))
     engine.finalize_object()
     address = engine.get_function_address
     for name in ("nn_parallel", "nn_profile"):

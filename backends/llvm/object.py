@@ -42,7 +42,7 @@ def machine_for(target: Target) -> Any:
 
 
 def emit_object(text: str, target: Target, passes: int = PASSES_DEFAULT) -> bytes:
-    """Return the object file of LLVM IR text after LLVM's own pipeline at level `passes`, 0 to 3."""
+    """Return the object file of LLVM IR text after LLVM's own passes of a level, 0 to 3."""
     machine = machine_for(target)
     return machine.emit_object(_prepared(text, target, machine, passes))
 
@@ -58,16 +58,21 @@ def optimized(text: str, target: Target, passes: int) -> str:
     return str(_prepared(text, target, machine_for(target), passes))
 
 
-def _prepared(text: str, target: Target, machine: Any, passes: int) -> Any:
-    context = llvm.create_context()
+def parse_for(text: str, target: Target, context: Any) -> Any:
+    """Return LLVM's module for LLVM IR text."""
     try:
         module = llvm.parse_assembly(text, context)
         module.triple = target.triple
-        module.data_layout = str(machine.target_data)
+        module.data_layout = str(machine_for(target).target_data)
         module.verify()
     except RuntimeError as error:
         # The text is this compiler's own: whatever LLVM objects to is a fault here.
         raise AssertionError(f"LLVM refuses the code generated for it: {error}") from error
+    return module
+
+
+def _prepared(text: str, target: Target, machine: Any, passes: int) -> Any:
+    module = parse_for(text, target, llvm.create_context())
     if passes:
         tuning = llvm.create_pipeline_tuning_options(speed_level=passes)
         builder = llvm.create_pass_builder(machine, tuning)

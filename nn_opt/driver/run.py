@@ -1,0 +1,202 @@
+"""nn-run: compile a model, run it, time it, compare it with another runtime."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+import zipfile
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nn_opt.compiler import compile
+from nn_opt.driver.inputs import random_inputs, read_arrays
+from nn_opt.driver.models import (
+    Parser,
+    fail,
+    model_parser,
+    parse_dims,
+    parse_shapes,
+    progress_bar,
+    report_errors,
+)
+from nn_opt.driver.peers import PEERS, make_peer, relative_error
+from nn_opt.runtime.model import Model
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Array = NDArray[Any]
+WIDTH = 120  # columns where the output is no terminal
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tool; return its exit status."""
+    return report_errors(_run, argv)
+
+
+def _parser() -> Parser:
+    parser = model_parser("nn-run", "Compile a model, run it on given or random inputs, time it.")
+    add = parser.add_argument
+    add("--input", action="append", default=[], metavar="x=x.npy", help="file with an input")
+    add("--seed", type=int, default=0, help="of the random inputs (0)")
+    add("--repeat", type=int, default=10, metavar="N", help="runs to time (10)")
+    add("--threads", type=int, metavar="N", help="threads to use (all that the process may)")
+    add("--compare", choices=PEERS, help="run it there too: largest error, speeds side by side")
+    add("--profile", action="store_true", help="print the time and speed of each operator")
+    add("--save-outputs", metavar="FILE", help="write the outputs to this .npz file")
+    return parser
+
+
+def _run(argv: list[str]) -> None:
+    options = _parser().parse_args(argv)
+    if options.repeat < 1:
+        fail(f"error: --repeat is {options.repeat}, expected 1 or more")
+    if options.compare and not options.model.endswith(".onnx"):
+        fail(f"error: --compare needs an ONNX model, got {options.model}")
+    given = read_arrays(options.input)
+    start = time.perf_counter()
+    model, inputs, outputs = _compile_and_run(options, given)
+    ready = time.perf_counter() - start
+    console = _console()
+    console.print(f"{Path(options.model).name}: compiled, loaded and run once in {ready:.2f} s")
+    _print_outputs(console, outputs)
+    if options.save_outputs:
+        _save(options.save_outputs, outputs)
+    _time(console, options, model, inputs, outputs)
+    if options.profile:
+        _profile(console, model, inputs, options.repeat)
+
+
+def _compile_and_run(
+    options: Namespace, given: Mapping[str, Array]
+) -> tuple[Model, dict[str, Array], dict[str, Array]]:
+    with progress_bar() as progress:
+        model = compile(
+            options.model,
+            target=options.target,
+            threads=options.threads,
+            dims=parse_dims(options.dim),
+            shapes=parse_shapes(options.shape),
+            cache=not options.no_cache,
+            progress=progress,
+        )
+        inputs = random_inputs(model.inputs, given, options.seed)
+        try:
+            return model, inputs, model.run(inputs)
+        except (ValueError, TypeError) as error:
+            fail(f"error: {error}")
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    """Return a table; columns of numbers stand to the right."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for k, column in enumerate(columns):
+        is_number = all(row[k][:1] in "-0123456789" for row in rows)
+        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _print_outputs(console: Console, outputs: Mapping[str, Array]) -> None:
+    rows = [[name, *_summary(array)] for name, array in outputs.items()]
+    console.print(_table("Outputs", ["name", "type", "shape", "min", "mean", "max"], rows))
+
+
+def _summary(array: Array) -> list[str]:
+    shape = "x".join(map(str, array.shape)) or "scalar"
+    if not array.size:
+        return [array.dtype.name, shape, "-", "-", "-"]
+    values = array.astype(np.float64)
+    numbers = (values.min(), values.mean(), values.max())
+    return [array.dtype.name, shape, *(f"{number:.6g}" for number in numbers)]
+
+
+def _save(path: str, outputs: Mapping[str, Array]) -> None:
+    try:
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, array in outputs.items():  # not by np.savez: it has names of its own
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, array, allow_pickle=False)
+    except OSError as error:
+        fail(f"{path}: error: {error.strerror}")
+
+
+@dataclass
+class Contestant:
+    """Something that is timed, and what its runs took."""
+
+    name: str
+    run: Callable[[], object]
+    seconds: list[float]
+
+    @property
+    def median(self) -> float:
+        """The median of the runs, in seconds."""
+        return statistics.median(self.seconds)
+
+
+def _time(
+    console: Console,
+    options: Namespace,
+    model: Model,
+    inputs: Mapping[str, Array],
+    outputs: Mapping[str, Array],
+) -> None:
+    contestants = [Contestant("nn-opt", lambda: model.run(inputs), [])]
+    if options.compare:
+        peer = make_peer(options.compare, options.model, inputs, list(outputs), model.threads)
+        expected = peer()
+        errors = [relative_error(outputs[n], e) for n, e in zip(outputs, expected, strict=True)]
+        console.print(f"Largest relative error against {options.compare}: {max(errors):.2e}")
+        contestants.append(Contestant(options.compare, peer, []))
+    interleave(contestants, options.repeat)
+    rows = [[c.name, f"{c.median * 1e3:.3f}", f"{min(c.seconds) * 1e3:.3f}"] for c in contestants]
+    title = f"Time of {options.repeat} runs, {model.threads} thread(s)"
+    console.print(_table(title, ["runtime", "median ms", "best ms"], rows))
+    if options.compare:
+        ratio = contestants[0].median / contestants[1].median
+        console.print(f"nn-opt takes {ratio:.2f} of {options.compare}'s time")
+
+
+def interleave(contestants: Sequence[Contestant], repeat: int) -> None:
+    """Time runs in turn, so that a busy machine slows all alike."""
+    for contestant in contestants:
+        contestant.run()
+    for _ in range(repeat):
+        for contestant in contestants:
+            start = time.perf_counter()
+            contestant.run()
+            contestant.seconds.append(time.perf_counter() - start)
+
+
+def _profile(console: Console, model: Model, inputs: Mapping[str, Array], repeat: int) -> None:
+    times = model.profile(inputs, repeat)
+    total = sum(entry.seconds for entry in times) or 1.0
+    rows = [
+        [
+            entry.kernel.name,
+            ", ".join(entry.kernel.nodes),
+            f"{entry.seconds * 1e3:.3f}",
+            f"{entry.seconds / total:.1%}",
+            f"{entry.gflops:.1f}",
+        ]
+        for entry in sorted(times, key=lambda entry: -entry.seconds)
+    ]
+    columns = ["kernel", "nodes", "ms", "share", "GFLOP/s"]
+    console.print(_table(f"Kernels by time: {total * 1e3:.3f} ms in all", columns, rows))
