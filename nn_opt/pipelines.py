@@ -35,6 +35,9 @@ LOWER_TO_LOOPS = (
 )
 LOWER_TO_LLVM = (
     "lower-blocks",  # blocks become plain loads, arithmetic and stores
+    "flatten-accesses",  # fused loops walk through buffers in one step
+    "partition-loops",  # tails leave the loops that need no test
+    "compact-buffers",  # tiles keep only what one iteration touches
     "vectorize-loops",  # loops marked `vector` become vector values
     "expand-math",  # functions without an instruction become polynomials
     "plan-memory",  # temporaries become offsets in one arena

@@ -22,6 +22,7 @@ PASSES = {
     "default-schedules": "nn_opt.passes.default_schedules:DefaultSchedulesPass",
     "apply-schedule": "nn_opt.passes.apply_schedule:ApplySchedulePass",
     "lower-blocks": "nn_opt.passes.lower_blocks:LowerBlocksPass",
+    "flatten-accesses": "nn_opt.passes.flatten_accesses:FlattenAccessesPass",
     "partition-loops": "nn_opt.passes.partition_loops:PartitionLoopsPass",
     "compact-buffers": "nn_opt.passes.compact_buffers:CompactBuffersPass",
     "vectorize-loops": "nn_opt.passes.vectorize_loops:VectorizeLoopsPass",

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Linear, Range, compact, linear, range_of
 from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
+from nn_opt.passes.flatten_accesses import range_of_index
 
 Access = loop.LoadOp | loop.StoreOp
 
@@ -109,12 +110,6 @@ def access_window(alloc: loop.AllocOp, access: Access, dimension: int) -> Window
             inner[atom] = factor
     ranges: list[Range] = [range_of_index(index) or (0, 0) for index in indices]
     return Window(base, *range_of(Linear(inner, form.constant).expr(), ranges))
-
-
-def range_of_index(index: SSAValue) -> Range | None:
-    """Return the range of a loop variable; None for any other value."""
-    nest = index.block.parent_op() if isinstance(index, BlockArgument) else None
-    return (0, nest.trips - 1) if isinstance(nest, loop.ForOp) else None
 
 
 def is_outside(index: SSAValue, alloc: loop.AllocOp) -> bool:

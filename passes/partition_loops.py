@@ -58,7 +58,7 @@ def split_once(function: FuncOp) -> bool:
 
 
 def whole_iterations(nest: loop.ForOp) -> int:
-    """Return how many first iterations pass a test that later ones may fail; 0 for no split."""
+    """Return how many first iterations a test treats unlike later ones; 0 for no split."""
     counts = [
         count
         for guard in nest.walk()
@@ -70,7 +70,7 @@ def whole_iterations(nest: loop.ForOp) -> int:
 
 
 def _counts(guard: loop.IfOp, nest: loop.ForOp) -> Iterator[int]:
-    """Yield, for each condition that falls with the loop, how long it surely holds."""
+    """Yield, for each condition that falls with the loop, how long it surely and maybe holds."""
     position = list(guard.indices).index(nest.index)
     ranges = [_range(index) for index in guard.indices]
     for expr in guard.conditions.data.results:
@@ -78,8 +78,9 @@ def _counts(guard: loop.IfOp, nest: loop.ForOp) -> Iterator[int]:
         fall = -form.coefficient(position)
         others = {a: f for a, f in form.terms.items() if a != AffineDimExpr(position)}
         if fall > 0 and not any(position in atom.used_dims() for atom in others):
-            lowest = range_of(Linear(others, form.constant).expr(), ranges)[0]
+            lowest, highest = range_of(Linear(others, form.constant).expr(), ranges)
             yield lowest // fall + 1
+            yield highest // fall + 1
 
 
 def _range(index: object) -> Range:

@@ -10,6 +10,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import ApplyOp, BlockOp, LoadOp, StoreOp
 from nn_opt.ir.affine import range_of
+from nn_opt.ir.types import shape_of
 from nn_opt.schedule.nest import (
     accessors,
     loads_in,
@@ -47,8 +48,7 @@ def _require_inside(load: LoadOp, reader: BlockOp, stage: str) -> None:
     if load.default is None:
         return
     ranges = index_ranges(load, reader)
-    shape = load.memref.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
-    for expr, size in zip(load.map.data.results, shape, strict=True):
+    for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
         low, high = range_of(expr, ranges)
         if low < 0 or high >= size:
             problem = f"inline: {reader.stage.data!r} reads {stage!r} outside its bounds"
@@ -59,7 +59,7 @@ def index_ranges(load: LoadOp, block: BlockOp) -> list[tuple[int, int]]:
     """Return the range of each index of a load, over the whole domain of its block's axes."""
     region = load.parent
     assert region is not None
-    sizes = dict(zip(region.args, block.axis_sizes, strict=True))
+    sizes: dict[SSAValue, int] = dict(zip(region.args, block.axis_sizes, strict=True))
     unknown = (-(1 << 62), 1 << 62)  # a data-dependent index may be anything
     return [(0, sizes[v] - 1) if v in sizes else unknown for v in load.indices]
 

@@ -104,7 +104,8 @@ def _stored_axes(producer: BlockOp, buffer: SSAValue) -> list[int | None]:
     store = next(store for store in stores_in(producer) if store.memref is buffer)
     region = store.parent
     assert region is not None
-    axes = [list(region.args).index(value) for value in store.indices]
+    args: list[SSAValue] = list(region.args)
+    axes = [args.index(value) for value in store.indices]
     found: list[int | None] = []
     for expr in store.map.data.results:
         match expr:

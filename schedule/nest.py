@@ -152,7 +152,7 @@ def access_exprs(access: LoadOp | StoreOp, block: BlockOp) -> list[AffineExpr | 
     """Return an access's indices over `block.indices`; None for a data-dependent one."""
     region = access.parent
     assert region is not None
-    axes = {value: position for position, value in enumerate(region.args)}
+    axes: dict[SSAValue, int] = {value: k for k, value in enumerate(region.args)}
     bindings = block.bindings.data.results
     known = [bindings[axes[value]] if value in axes else None for value in access.indices]
     return [_compose(expr, known) for expr in access.map.data.results]

@@ -45,7 +45,7 @@ def _init_nest(block: BlockOp, loop: ForOp) -> Operation:
         if position not in par:
             region.block.erase_arg(region.block.args[position])
     inner = [around for around in loops_around(block) if around is loop or is_inside(around, loop)]
-    copies = {
+    copies: dict[SSAValue, ForOp] = {
         around.index: ForOp(around.trips, kind=around.how, name_hint=around.index.name_hint)
         for around in inner
         if Kind.PAR in kinds_bound(around, block)

@@ -40,7 +40,8 @@ def _apply(schedule: Schedule, op: Operation, loops: Loops) -> Loops | None:
         case sched.SplitOp():
             return schedule.split(loops[0], op.factor.value.data, op.tail.data)
         case sched.TileOp():
-            return schedule.tile(*loops[:2], op.x_factor.value.data, op.y_factor.value.data)
+            factors = op.x_factor.value.data, op.y_factor.value.data
+            return schedule.tile(loops[0], loops[1], *factors)
         case sched.FuseOp():
             return [schedule.fuse(*loops)]
         case sched.CacheReadOp():

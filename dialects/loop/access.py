@@ -270,7 +270,8 @@ def _print_types(printer: Printer, op: LoadOp | StoreOp) -> None:
     printer.print_op_attributes(op.attributes)
     printer.print_string(" : ")
     printer.print_attribute(op.memref.type)
-    if isinstance(op.accessed, VectorType):
+    accessed: Attribute = op.accessed
+    if isinstance(accessed, VectorType):
         printer.print_string(", ")
         printer.print_attribute(op.accessed)
 

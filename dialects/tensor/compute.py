@@ -36,6 +36,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from nn_opt.ir.affine import parse_indices, print_indices
 from nn_opt.ir.diagnostics import complaint
@@ -57,7 +58,7 @@ def identity_of(combiner: str, element: Attribute) -> Scalar:
     sign = -1 if combiner == "max" else 1
     if isinstance(element, AnyFloat):
         return sign * math.inf
-    assert isinstance(element, IntegerType)
+    assert isa(element, IntegerType)
     magnitude = 1 << (element.width.data - 1)  # integers are signed below the graph
     return -magnitude if combiner == "max" else magnitude - 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _collected: ContextVar[list[Remark] | None] = ContextVar("remarks", default=None
 
 
 @contextmanager
-def collect_remarks() -> Iterator[list[Remark]]:
+def collect_remarks() -> Generator[list[Remark]]:
     """While active, remarks are appended to the list that this yields; else they are dropped."""
     remarks: list[Remark] = []
     token = _collected.set(remarks)

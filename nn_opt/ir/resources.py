@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _sidecar: ContextVar[Mapping[str, Array]] = ContextVar("sidecar")
 
 
 @contextmanager
-def sidecar(arrays: Mapping[str, Array]) -> Iterator[None]:
+def sidecar(arrays: Mapping[str, Array]) -> Generator[None]:
     """While active, `#graph.resource<"key">` that is parsed takes its array from here."""
     token = _sidecar.set(arrays)
     try:
@@ -51,7 +51,7 @@ class Resource:
             head = f"{self.array.dtype.name}{self.array.shape}".encode()
             content = np.ascontiguousarray(self.array).reshape(-1).view(np.uint8)
             digest = hashlib.sha256(head)
-            digest.update(content)
+            digest.update(content.data)
             self._key.append(digest.hexdigest()[:16])
         return self._key[0]
 

@@ -4,56 +4,80 @@ from __future__ import annotations
 
 import math
 
+from nn_opt.dialects.loop import BlockOp, ForOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import shape_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
+    is_reduction,
     local_buffer,
     par_axes,
     readers,
+    reduce_axes,
     stages,
 )
-from nn_opt.schedule.nest import find_block, is_inside, loops_around
+from nn_opt.schedule.nest import find_block, is_inside, kinds_bound, loops_around
 from nn_opt.schedule.schedule import Schedule
 
-STACK_BYTES = 64 << 10  # a row's temporaries must leave room on a 8 MiB thread stack, and fit L2
+STACK_BYTES = 64 << 10  # a row's temporaries leave room on a thread's stack, and stay in L2
 
 
 def schedule_rows(schedule: Schedule, target: Target) -> None:
     """Compute every earlier stage at the last stage's rows, then vectorise each along the row."""
-    last = stages(schedule.function)[-1].stage.data
-    depth = _row_depth(schedule, last)
+    last = stages(schedule.function)[-1]
+    if is_reduction(last) and local_buffer(last) is None:
+        schedule.cache_write(last.stage.data)
     names = [block.stage.data for block in stages(schedule.function)]
+    depth = _shared_depth(schedule)
     for stage in reversed(names[:-1]):
-        _move_to_row(schedule, stage, last, depth)
+        _move_to_row(schedule, stage, names[-1], depth)
     for stage in names:
         schedule_pass(schedule, stage, target)
 
 
-def _row_depth(schedule: Schedule, last: str) -> int:
-    """Return how many of the last stage's loops every earlier stage shares."""
-    final = find_block(schedule.function, last)
+def _shared_depth(schedule: Schedule) -> int:
+    """Return how many leading axes of the last stage every earlier stage has too."""
+    *earlier, final = stages(schedule.function)
     depth = len(par_axes(final))
-    for block in stages(schedule.function)[:-1]:
-        common = 0
-        for mine, theirs in zip(block.axis_sizes, final.axis_sizes, strict=False):
-            if common >= len(par_axes(block)) or mine != theirs:
-                break
-            common += 1
-        depth = min(depth, common)
+    for block in earlier:
+        depth = min(depth, _common_axes(block, final))
     return depth
 
 
+def _common_axes(block: BlockOp, final: BlockOp) -> int:
+    count = 0
+    own = len(par_axes(block))
+    for mine, theirs in zip(block.axis_sizes[:own], final.axis_sizes, strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
+
+
 def _move_to_row(schedule: Schedule, stage: str, last: str, depth: int) -> None:
-    """compute_at the innermost shared loop, and keep the row on the stack if it fits."""
+    """compute_at the innermost shared loop; a row's results stay in registers or on the stack."""
     block = find_block(schedule.function, stage)
-    if local_buffer(block) is None or not readers(block) or not depth:
-        return
+    alloc = local_buffer(block)
     loops = loops_around(find_block(schedule.function, last))
-    if not all(is_inside(reader, loops[depth - 1]) for reader in readers(block)):
+    if alloc is None or not depth or not readers(block):
+        return
+    row_loop = loops[depth - 1]
+    if not all(is_inside(reader, row_loop) for reader in readers(block)):
         return
     schedule.axes(last)
-    schedule.compute_at(stage, loops[depth - 1])
-    row = math.prod(shape_of(local_buffer(block).result)[depth:]) * 4
-    if row <= STACK_BYTES:
+    schedule.compute_at(stage, row_loop)
+    row = math.prod(shape_of(alloc.result)[depth:])
+    if row == 1 and is_reduction(block):
+        _start_before_row(schedule, stage, row_loop)
+        schedule.set_scope(stage, "register")
+    elif row * 4 <= STACK_BYTES:
         schedule.set_scope(stage, "stack")
+
+
+def _start_before_row(schedule: Schedule, stage: str, row_loop: ForOp) -> None:
+    """Take the start of a reduction out of its loops, so that they need no test."""
+    block = find_block(schedule.function, stage)
+    inner = [loop for loop in schedule.axes(stage) if is_inside(loop, row_loop)]
+    first = next((loop for loop in inner if reduce_axes(block) and kinds_bound(loop, block)), None)
+    if first is not None:
+        schedule.decompose_init(stage, first)
