@@ -1,0 +1,48 @@
+# `make run` and `make test` need Python 3.11 or newer and nothing else; both set up .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint types unit lit docs bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: nn-opt needs Python 3.11 or newer, $(PYTHON) is older; set PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test,dev,demo]'
+	@touch $@
+
+run: $(STAMP)  ## compile and run a real model, compare it with onnxruntime
+	$(BIN)/python examples/what_is_this_file.py README.md
+
+test: check lit unit  ## everything that has to hold
+
+check: lint types  ## the quick part
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest -q
+
+lit: $(STAMP)
+	$(BIN)/lit -q test/lit
+
+docs: $(STAMP)  ## write the generated pages of docs/ anew
+	$(BIN)/python docs/generate.py
+
+bench: $(STAMP)  ## measure against onnxruntime, interleaved, on one core
+	$(BIN)/python -m bench
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
