@@ -41,8 +41,12 @@ def make_peer(
 def _errors() -> tuple[type[Exception], ...]:
     """Return onnxruntime's exceptions, which have no common base."""
     state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
-    kinds: list[Any] = [kind for kind in vars(state).values() if isinstance(kind, type)]
-    return tuple(kind for kind in kinds if issubclass(kind, Exception))
+    members: dict[str, Any] = vars(state)
+    return tuple(
+        kind
+        for kind in members.values()
+        if isinstance(kind, type) and issubclass(kind, Exception)
+    )
 
 
 def relative_error(actual: Array, expected: Array) -> float:

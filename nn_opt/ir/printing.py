@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from io import StringIO
 
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 
 from nn_opt.ir.recursion import allow_deep_nesting
+
+
+class ExactPrinter(Printer):
+    """xDSL's printer, but zeros of both signs are no splat of one of them."""
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, DenseIntOrFPElementsAttr) and _has_both_zeros(attribute):
+            self.print_string(f'dense<"0x{attribute.data.data.hex().upper()}"> : ')
+            attribute = attribute.type
+        super().print_attribute(attribute)
+
+
+def _has_both_zeros(dense: DenseIntOrFPElementsAttr) -> bool:
+    element, content = dense.get_element_type(), dense.data.data
+    if not isinstance(element, AnyFloat) or not content.strip(b"\0"):
+        return False
+    return not any(dense.iter_values()) and content != content[: element.size] * len(dense)
 
 
 def print_module(module: Operation, *, generic: bool = False, locations: bool = False) -> str:
     """Return the text of a module, ended by a newline."""
     allow_deep_nesting()
     stream = StringIO()
-    Printer(stream, print_generic_format=generic, print_debuginfo=locations).print_op(module)
+    printer = ExactPrinter(stream, print_generic_format=generic, print_debuginfo=locations)
+    printer.print_op(module)
     stream.write("\n")
     return stream.getvalue()

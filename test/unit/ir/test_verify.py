@@ -45,7 +45,7 @@ def test_value_from_outside_of_an_isolated_op():
     first, second = module.ops
     use = next(op for op in second.walk() if op.name.endswith("unregistered"))
     use.operands = [first.regions[0].block.args[0]]
-    with pytest.raises(VerifyException, match="comes from outside of func.func"):
+    with pytest.raises(VerifyException, match=r"comes from outside of func\.func"):
         verify_dominance(module)
 
 
