@@ -25,7 +25,6 @@ class Unloadable(RuntimeFault):
 def _initialize() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()  # the pool has inline assembly
 
 
 def native_machine(optimize: int = 3) -> Any:

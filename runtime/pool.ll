@@ -4,7 +4,7 @@
 ; ticket for one with a chunk less owns that chunk; the caller claims too, so it never waits for a worker that is late.
 ; Workers spin on `generation` for a bounded time, then sleep in the kernel; `busy` lets one region run at a time, and
 ; a second caller, or a nested loop, runs its whole extent itself.
-; $PAUSE, $FUTEX and $SIG_SETMASK are filled in by the loader for the machine.
+; $$PAUSE, $$PAUSE_TYPE, $$FUTEX and $$SIG_SETMASK are filled in by the loader for the machine.
 
 %Pool = type {
   i32, i32, i32, i32, [48 x i8], ;  0 pid, 1 busy, 2 workers, 3 full
@@ -37,6 +37,7 @@ declare i32 @pthread_setspecific(i32, ptr)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @sched_yield()
+declare void $PAUSE_TYPE
 declare i64 @syscall(i64, ...)
 
 ; Prepare the process; called once, before anything else here.
@@ -69,7 +70,7 @@ look:
   %changed = icmp ne i32 %value, %old
   br i1 %changed, label %yes, label %pause
 pause:
-  call void asm sideeffect "$PAUSE", "~{memory}"()
+  call void $PAUSE
   %i1 = add i32 %i, 1
   %more = icmp ult i32 %i1, 64
   br i1 %more, label %look, label %timeout

@@ -17,8 +17,16 @@ from nn_opt.runtime.loader import RuntimeFault, native_machine
 
 # What differs between machines: the spin hint, and the number of the futex system call.
 _MACHINES = {
-    "x86_64": {"PAUSE": "pause", "FUTEX": "202"},
-    "aarch64": {"PAUSE": "yield", "FUTEX": "98"},
+    "x86_64": {
+        "PAUSE": "@llvm.x86.sse2.pause()",
+        "PAUSE_TYPE": "@llvm.x86.sse2.pause()",
+        "FUTEX": "202",
+    },
+    "aarch64": {
+        "PAUSE": "@llvm.aarch64.hint(i32 1)",  # YIELD
+        "PAUSE_TYPE": "@llvm.aarch64.hint(i32)",
+        "FUTEX": "98",
+    },
 }
 _lock = threading.Lock()
 

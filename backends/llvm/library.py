@@ -141,7 +141,7 @@ def _fill(data: bytes, weights: Block) -> bytes:
 def header(manifest: Manifest, name: str, title: str, version: str) -> str:
     """Return the C header of a library."""
     return _HEADER.format(
-        title=title,
+        title=_in_comment(title),
         version=version,
         target=manifest.target,
         guard=f"{name.upper()}_H",
@@ -153,5 +153,8 @@ def header(manifest: Manifest, name: str, title: str, version: str) -> str:
 
 
 def _listing(infos: Sequence[TensorInfo]) -> str:
-    lines = (f"     [{k}] {info}".replace("*/", "* /") for k, info in enumerate(infos))
-    return "\n".join(lines)
+    return "\n".join(f"     [{k}] {_in_comment(str(info))}" for k, info in enumerate(infos))
+
+
+def _in_comment(text: str) -> str:
+    return text.replace("*/", "* /")

@@ -19,7 +19,6 @@ CODEGEN_LEVEL = 3
 def _initialize() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    llvm.initialize_native_asmparser()
 
 
 def machine_for(target: Target) -> Any:

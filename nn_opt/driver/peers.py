@@ -43,9 +43,7 @@ def _errors() -> tuple[type[Exception], ...]:
     state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
     members: dict[str, Any] = vars(state)
     return tuple(
-        kind
-        for kind in members.values()
-        if isinstance(kind, type) and issubclass(kind, Exception)
+        kind for kind in members.values() if isinstance(kind, type) and issubclass(kind, Exception)
     )
 
 
