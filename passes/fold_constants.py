@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nn_opt.reference.graph import evaluate
 from xdsl.builder import Builder, InsertPoint
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -17,6 +16,7 @@ from nn_opt.dialects import graph
 from nn_opt.ir.remarks import remark
 from nn_opt.passes.constants import constant_array
 from nn_opt.passes.fusion_costs import is_static_tensor, tensor_bytes
+from nn_opt.reference.graph import evaluate
 
 FREE_BYTES = 64 << 10  # results up to this size are always worth keeping
 GROWTH = 4  # ... larger ones if they are at most this much larger than what they are made of

@@ -191,7 +191,7 @@ def admits_resize(op: Operation, plan: LayoutPlan) -> bool:
     assert isinstance(op, graph.ResizeOp)
     if not plan.is_blocked(op.x) or shape_of(op.x)[:2] != shape_of(op.result)[:2]:
         return False
-    return op.mode.data != "cubic" and op.antialias is None and not op.roi.get_values()
+    return op.mode.data != "cubic" and op.antialias is None and op.roi is None
 
 
 def admits_pointwise(op: Operation, plan: LayoutPlan) -> bool:
