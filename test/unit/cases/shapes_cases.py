@@ -1,4 +1,4 @@
-"""Cases about indices and shapes: slices, gathers, windows, resampling, empty and symbolic sizes."""
+"""Cases about indices and shapes: slices, gathers, windows, empty and symbolic sizes."""
 
 from __future__ import annotations
 

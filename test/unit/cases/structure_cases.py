@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import onnx
 from casebook import Case, case, floats, int64s
@@ -27,7 +29,7 @@ def names_are_any_text() -> Case:
     names = ["gpu_0/data.0", "gpu_0_data_0", "größe 1", "float", "%0", 'a"b', "return"]
     nodes = [
         helper.make_node("Add", [before, f"w/{power}.bias"], [after])
-        for power, (before, after) in enumerate(zip(names, names[1:], strict=False), 1)
+        for power, (before, after) in enumerate(pairwise(names), 1)
     ]
     nodes.append(helper.make_node("Identity", [names[-1]], ["out:0"]))
     weights = [numpy_helper.from_array(floats(10**k), f"w/{k}.bias") for k in range(1, len(names))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numbers_cases
@@ -56,10 +57,8 @@ def test_case(entry: Entry, run: Runner, tmp_path: Path) -> None:
 
 
 def _survives(run: Runner, path: Path, made: Case) -> None:
-    try:
+    with suppress(DiagnosticError):
         run(path, made.inputs)
-    except DiagnosticError as error:
-        assert str(error)
 
 
 def test_the_book_has_every_case() -> None:
