@@ -27,7 +27,7 @@ class DropTwice(RewritePattern):
         if not isinstance(op, INVOLUTIONS + IDEMPOTENT):
             return
         inner = op.operands[0].owner
-        if type(inner) is not type(op):
+        if not isinstance(inner, Operation) or type(inner) is not type(op):
             return
         kept = inner.operands[0] if isinstance(op, INVOLUTIONS) else inner.results[0]
         rewriter.replace(op, (), [kept])
