@@ -17,6 +17,7 @@ from nn_opt.dialects.llvm import (
     FCmpOp,
     FPToSIOp,
     FPToUIOp,
+    GEPOp,
     SelectOp,
     UIToFPOp,
 )
@@ -143,7 +144,7 @@ def shuffle(p: Text, op: llvm.ShuffleVectorOp) -> str:
     return p.define(op, f"shufflevector {p.all_typed(op.operands)}, <{len(picks)} x i32> {mask}")
 
 
-def address(p: Text, op: llvm.GEPOp) -> str:
+def address(p: Text, op: GEPOp) -> str:
     values = iter(op.ssa_indices)
     words = [
         p.typed(next(values)) if index == GEP_USE_SSA_VAL else f"i64 {index}"
@@ -269,7 +270,7 @@ RULES: dict[type[Operation], Rule] = {
     llvm.InsertElementOp: insert,
     ExtractElementOp: extract,
     llvm.ShuffleVectorOp: shuffle,
-    llvm.GEPOp: address,
+    GEPOp: address,
     llvm.LoadOp: load,
     llvm.StoreOp: store,
     llvm.AllocaOp: allocate,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from xdsl.dialects import llvm
@@ -36,14 +37,16 @@ from nn_opt.conversion.to_llvm.indices import Form, combine
 from nn_opt.conversion.to_llvm.registers import read_register, write_register
 from nn_opt.conversion.to_llvm.unit import Access
 from nn_opt.dialects import loop
-from nn_opt.dialects.llvm import PoisonOp, SelectOp, lanes_of
+from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp, lanes_of
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.resources import dense_of
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of, vector_type
 
+EXACT = llvm.FastMathAttr(None)
 NO_BUNDLES = DenseArrayBase.from_list(i32, [])
 
 
+@lru_cache(maxsize=256)
 def stored_type(type_: Attribute) -> Attribute:
     """Return the type of a value in memory: a bool takes a byte."""
     type_ = machine_type(type_)
@@ -53,6 +56,7 @@ def stored_type(type_: Attribute) -> Attribute:
     return i8 if lanes is None else vector_type(lanes, i8)
 
 
+@lru_cache(maxsize=64)
 def alignment(element: Attribute) -> IntegerAttr[IntegerType]:
     """Return the alignment that every element of a buffer has."""
     return IntegerAttr(numpy_dtype(element).itemsize, i64)
@@ -125,12 +129,13 @@ def _load(code: Code, pointer: SSAValue, wanted: Attribute, step: int) -> SSAVal
     return code.emit(llvm.LoadOp, (pointer,), wanted, _load_properties(wanted))
 
 
+@lru_cache(maxsize=256)
 def _load_properties(wanted: Attribute) -> dict[str, Attribute]:
     return {"alignment": alignment(element_type(wanted)), "ordering": IntegerAttr(0, i64)}
 
 
 def intrinsic(
-    code: Code, name: str, operands: Sequence[SSAValue], type_: Attribute, fast: Attribute
+    code: Code, name: str, operands: Sequence[SSAValue], type_: Attribute, fast: Attribute = EXACT
 ) -> SSAValue:
     """Return the result of a call of an LLVM intrinsic, without its type suffix."""
     return code.emit(llvm.CallIntrinsicOp, operands, type_, _call(name, len(operands), fast))
@@ -138,10 +143,11 @@ def intrinsic(
 
 def intrinsic_action(code: Code, name: str, operands: Sequence[SSAValue]) -> None:
     """Call an LLVM intrinsic for its effect."""
-    properties = _call(name, len(operands), llvm.FastMathAttr(None))
+    properties = _call(name, len(operands), EXACT)
     code.act(code.make(llvm.CallIntrinsicOp, operands, (), properties))
 
 
+@lru_cache(maxsize=256)
 def _call(name: str, count: int, fast: Attribute) -> dict[str, Attribute]:
     return {
         "intrin": StringAttr(name),
@@ -159,7 +165,7 @@ def lane_pointers(
         dense_of(np.arange(lanes, dtype=np.int32) * step), vector_type(lanes, i32)
     )
     properties = {"rawConstantIndices": ONE_VALUE, "elem_type": element, "noWrapFlags": NO_FLAGS}
-    return code.emit(llvm.GEPOp, (pointer, offsets), VectorType(POINTER, [lanes]), properties)
+    return code.emit(GEPOp, (pointer, offsets), VectorType(POINTER, [lanes]), properties)
 
 
 def gather(
@@ -174,7 +180,7 @@ def gather(
     lanes = shape_of(wanted)[0]
     pointers = lane_pointers(code, pointer, element_type(wanted), lanes, step)
     operands = (pointers, mask, otherwise)
-    return intrinsic(code, "llvm.masked.gather", operands, wanted, llvm.FastMathAttr(None))
+    return intrinsic(code, "llvm.masked.gather", operands, wanted)
 
 
 def scatter(
@@ -216,7 +222,7 @@ def guarded_load(
     if op.step != 1:
         return gather(code, pointer, wanted, op.step, mask, otherwise)
     operands = (pointer, mask, otherwise)
-    return intrinsic(code, "llvm.masked.load", operands, wanted, llvm.FastMathAttr(None))
+    return intrinsic(code, "llvm.masked.load", operands, wanted)
 
 
 def _select_load(
@@ -231,7 +237,7 @@ def _select_load(
     return code.emit(SelectOp, (inside, value, otherwise), element, _NO_FAST)
 
 
-_NO_FAST = {"fastmathFlags": llvm.FastMathAttr(None)}
+_NO_FAST = {"fastmathFlags": EXACT}
 
 
 def bounds_of(code: Code, op: loop.LoadOp, access: Access) -> Bounds:

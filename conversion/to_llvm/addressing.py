@@ -19,7 +19,7 @@ from xdsl.ir.affine import (
 
 from nn_opt.conversion.to_llvm.code import POINTER, Code
 from nn_opt.conversion.to_llvm.indices import Atom, Form, combine, constant_form, form_of
-from nn_opt.dialects.llvm import bool_like
+from nn_opt.dialects.llvm import GEPOp, bool_like
 from nn_opt.ir.affine import Linear, Range, linear
 
 ONE_VALUE = DenseArrayBase.from_list(i32, [GEP_USE_SSA_VAL])
@@ -128,7 +128,7 @@ def moving_pointer(code: Code, pointer: SSAValue, element: Attribute, form: Form
         if factor < 1:
             value, unit = code.share(llvm.MulOp, (value, code.integer(factor)), i64), 1
         pointer = code.share(
-            llvm.GEPOp, (pointer, value), POINTER, _step_properties(element, unit), (element, unit)
+            GEPOp, (pointer, value), POINTER, _step_properties(element, unit), (element, unit)
         )
     return pointer
 
@@ -139,8 +139,8 @@ def offset_pointer(code: Code, pointer: SSAValue, element: Attribute, offset: in
         return pointer
     if not -(1 << 31) < offset < 1 << 31:
         value = code.integer(offset)
-        return code.emit(llvm.GEPOp, (pointer, value), POINTER, _step_properties(element, 1))
-    return code.emit(llvm.GEPOp, (pointer,), POINTER, _offset_properties(element, offset))
+        return code.emit(GEPOp, (pointer, value), POINTER, _step_properties(element, 1))
+    return code.emit(GEPOp, (pointer,), POINTER, _offset_properties(element, offset))
 
 
 def element_pointer(code: Code, pointer: SSAValue, element: Attribute, form: Form) -> SSAValue:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from xdsl.dialects import llvm
@@ -42,6 +43,7 @@ NO_PROPERTIES: Properties = {}
 NO_WRAP: Properties = {"overflowFlags": IntegerAttr(3, i32)}  # nsw and nuw
 
 
+@lru_cache(maxsize=256)
 def machine_type(type_: Attribute) -> Attribute:
     """Return the type of a value in registers: index is i64, a buffer is a pointer."""
     if isinstance(type_, IndexType):
@@ -51,6 +53,11 @@ def machine_type(type_: Attribute) -> Attribute:
     if isinstance(type_, VectorType) and isinstance(element_type(type_), IndexType):
         return vector_type(shape_of(type_)[0], i64)
     return type_
+
+
+@lru_cache(maxsize=4096)
+def _integer_properties(value: int) -> Properties:
+    return {"value": IntegerAttr(value, i64)}
 
 
 @dataclass(eq=False)
@@ -250,9 +257,7 @@ class Code:
 
     def integer(self, value: int) -> SSAValue:
         """Return an i64 constant."""
-        return self.share(
-            llvm.ConstantOp, (), i64, {"value": IntegerAttr(value, i64)}, ("i64", value)
-        )
+        return self.share(llvm.ConstantOp, (), i64, _integer_properties(value), ("i64", value))
 
     # Values of the source.
 

@@ -25,7 +25,7 @@ def allocate_registers(code: Code, op: loop.AllocOp) -> None:
             raise PassFailedException(complaint(access, f"takes {_name(op)}", hint=hint))
         types.setdefault(access.accessed, access)
     if len(types) > 1:
-        kinds = " and ".join(str(type_) for type_ in types)
+        kinds = " and ".join(sorted(str(type_) for type_ in types))
         problem = f"accesses {_name(op)} as {kinds}"
         hint = "vectorize all loops over it alike, or put the buffer in stack"
         raise PassFailedException(complaint(list(types.values())[1], problem, hint=hint))

@@ -6,6 +6,7 @@ A superset of xDSL's dialect of the same name, loaded in its place.
 from xdsl.dialects.llvm import LLVM as UPSTREAM
 from xdsl.ir import Dialect
 
+from nn_opt.dialects.llvm.address import GEPOp
 from nn_opt.dialects.llvm.ops import (
     ExtractElementOp,
     FCmpOp,
@@ -24,6 +25,7 @@ __all__ = [
     "FCmpOp",
     "FPToSIOp",
     "FPToUIOp",
+    "GEPOp",
     "PoisonOp",
     "SelectOp",
     "UIToFPOp",
@@ -31,7 +33,7 @@ __all__ = [
     "lanes_of",
 ]
 
-OURS = [ExtractElementOp, PoisonOp, UIToFPOp, FPToSIOp, FPToUIOp, FCmpOp, SelectOp]
+OURS = [ExtractElementOp, PoisonOp, UIToFPOp, FPToSIOp, FPToUIOp, FCmpOp, SelectOp, GEPOp]
 _NAMES = {op.name for op in OURS}
 
 LLVM = Dialect(
