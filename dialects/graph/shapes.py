@@ -307,6 +307,17 @@ def conv_shape(
     return (x[0], w[0], *window_shape(x[2:], w[2:], strides, pads, dilations))
 
 
+def _transposed_size(
+    size: int, kernel: int, stride: int, pads: int, dilation: int, output_padding: int
+) -> int:
+    if UNKNOWN in (size, kernel):
+        return UNKNOWN
+    result = stride * (size - 1) + output_padding + (kernel - 1) * dilation + 1 - pads
+    if result < 1:
+        raise ValueError(f"result size would be {result}, expected at least 1")
+    return result
+
+
 def conv_transpose_shape(
     x: Sequence[int],
     w: Sequence[int],
@@ -331,18 +342,16 @@ def conv_transpose_shape(
     if not same_size(x[1], w[0]) or (x[1] != UNKNOWN and x[1] % group):
         raise ValueError(f"input has {x[1]} channels, filter {w[0]} in {group} group(s)")
     spatial = tuple(
-        UNKNOWN
-        if UNKNOWN in (x[i + 2], w[i + 2])
-        else strides[i] * (x[i + 2] - 1)
-        + output_padding[i]
-        + (w[i + 2] - 1) * dilations[i]
-        + 1
-        - pads[i]
-        - pads[i + rank]
+        _transposed_size(
+            x[i + 2],
+            w[i + 2],
+            strides[i],
+            pads[i] + pads[i + rank],
+            dilations[i],
+            output_padding[i],
+        )
         for i in range(rank)
     )
-    if any(size < 1 for size in spatial if size != UNKNOWN):
-        raise ValueError(f"result sizes would be {list(spatial)}, expected at least 1")
     return (x[0], UNKNOWN if w[1] == UNKNOWN else w[1] * group, *spatial)
 
 
