@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -14,7 +15,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.registry import PASSES, load_pass
 
 _OPTION = re.compile(r"""\s*([A-Za-z][\w-]*)(?:=("[^"]*"|'[^']*'|[^\s]*))?(?=\s|$)""")
-_SCALARS: dict[Any, tuple[Any, str]] = {
+_SCALARS: dict[Any, tuple[Callable[[str], object], str]] = {
     int: (lambda text: int(text, 0), "an integer"),
     float: (float, "a number"),
     str: (str, "text"),

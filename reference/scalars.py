@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import arith
@@ -18,9 +18,11 @@ from xdsl.ir import Attribute, Operation
 
 from nn_opt.ir.resources import Array, array_of
 from nn_opt.ir.types import element_type, numpy_dtype
-from nn_opt.reference.tables import functions_of
+from nn_opt.reference.tables import Meaning, functions_of
 
-Rule = Callable[..., Any]
+Unary: TypeAlias = Callable[[Any], Any]
+Binary: TypeAlias = Callable[[Any, Any], Any]
+Rule: TypeAlias = Unary | Binary | Callable[[Any, Any, Any], Any]
 
 
 def as_type(value: Any, type_: Attribute) -> Any:
@@ -67,15 +69,20 @@ def _round_half_away(x: Any) -> Any:
     return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0)
 
 
-def _elementwise(function: Callable[[float], float]) -> Rule:
+def _elementwise(function: Callable[[float], float]) -> Unary:
     vectorized = np.vectorize(function, otypes=[np.float64])
-    return lambda x: vectorized(np.asarray(x, np.float64))
 
-
-def _count_bits(count: Callable[[int, int], int]) -> Rule:
     def rule(x: Any) -> Any:
-        bits = unsigned(x)
-        return np.vectorize(lambda v: count(int(v), 8 * bits.itemsize), otypes=[np.int64])(bits)
+        return vectorized(np.asarray(x, np.float64))
+
+    return rule
+
+
+def _count_bits(count: Callable[[int, int], int]) -> Unary:
+    vectorized = np.vectorize(count, otypes=[np.int64])
+
+    def rule(x: Any) -> Any:
+        return vectorized(x.astype(object), 8 * x.itemsize)
 
     return rule
 
@@ -169,7 +176,7 @@ FLOAT: dict[type[Operation], Rule] = {
 }
 
 # Indexed by the predicate's number, as MLIR numbers them.
-INTEGER_PREDICATES: list[Rule] = [
+INTEGER_PREDICATES: list[Binary] = [
     np.equal,
     np.not_equal,
     lambda a, b: signed(a) < signed(b),
@@ -187,11 +194,14 @@ def _unordered(a: Any, b: Any) -> Any:
     return np.isnan(a) | np.isnan(b)
 
 
-def _or_unordered(compare: Rule) -> Rule:
-    return lambda a, b: compare(a, b) | _unordered(a, b)
+def _or_unordered(compare: Binary) -> Binary:
+    def rule(a: Any, b: Any) -> Any:
+        return compare(a, b) | _unordered(a, b)
+
+    return rule
 
 
-FLOAT_PREDICATES: list[Rule] = [
+FLOAT_PREDICATES: list[Binary] = [
     lambda a, b: np.zeros_like(_unordered(a, b)),
     np.equal,
     np.greater,
@@ -211,10 +221,12 @@ FLOAT_PREDICATES: list[Rule] = [
 ]
 
 
-def _typed(rule: Rule, view: Rule) -> Rule:
+def _typed(rule: Rule, view: Unary) -> Meaning:
+    call = cast(Callable[..., Any], rule)
+
     def run(op: Operation, values: PythonValues) -> PythonValues:
         with np.errstate(all="ignore"):
-            return (as_type(rule(*map(view, values)), op.results[0].type),)
+            return (as_type(call(*map(view, values)), op.results[0].type),)
 
     return run
 
@@ -233,8 +245,7 @@ def _constant(op: Operation, values: PythonValues) -> PythonValues:
     constant = cast(arith.ConstantOp, op)
     type_ = constant.result.type
     if isinstance(constant.value, IntegerAttr | FloatAttr):
-        number = cast(IntegerAttr | FloatAttr, constant.value).value.data
-        return (as_type(number, type_),)
+        return (as_type(constant.value.value.data, type_),)
     return (array_of(constant.value, type_),)
 
 

@@ -66,7 +66,9 @@ class LocatingParser(Parser):
     """Give each op without `loc(...)` the place of its name."""
 
     @dataclass
-    class _TensorLiteralElement(Parser._TensorLiteralElement):
+    class _TensorLiteralElement(  # the parser makes elements by this name
+        Parser._TensorLiteralElement  # pyright: ignore[reportPrivateUsage]
+    ):
         """An element of `dense<...>`; hexadecimal digits are the bits of a float, as in MLIR."""
 
         def to_type(

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 
 from nn_opt.ir.recursion import allow_deep_nesting
+
+DenseElement: TypeAlias = AnyFloat | IntegerType | IndexType
 
 
 class ExactPrinter(Printer):
     """xDSL's printer, but zeros of both signs are no splat of one of them."""
 
     def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, DenseIntOrFPElementsAttr) and _has_both_zeros(attribute):
-            self.print_string(f'dense<"0x{attribute.data.data.hex().upper()}"> : ')
-            attribute = attribute.type
+        if type(attribute) is DenseIntOrFPElementsAttr:  # `isa` would take 0.2 ms
+            dense = cast(DenseIntOrFPElementsAttr[DenseElement], attribute)
+            if _has_both_zeros(dense):
+                self.print_string(f'dense<"0x{dense.data.data.hex().upper()}"> : ')
+                super().print_attribute(dense.type)
+                return
         super().print_attribute(attribute)
 
 
-def _has_both_zeros(dense: DenseIntOrFPElementsAttr) -> bool:
+def _has_both_zeros(dense: DenseIntOrFPElementsAttr[DenseElement]) -> bool:
     element, content = dense.get_element_type(), dense.data.data
     if not isinstance(element, AnyFloat) or not content.strip(b"\0"):
         return False

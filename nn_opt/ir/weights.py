@@ -99,7 +99,7 @@ def _arrays(root: Operation) -> dict[str, Array]:
 
 def save_weights(root: Operation, path: str | Path) -> None:
     """Write every resource of `root` to a safetensors file."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
 
     arrays = {key: np.ascontiguousarray(array) for key, array in _arrays(root).items()}
     write_atomically(path, lambda temporary: save_file(arrays, temporary))
