@@ -39,7 +39,9 @@ def vectorize_innermost(schedule: Schedule, stage: str, target: Target) -> None:
     """Split the innermost loop by the target's lanes and vectorise it, where that is possible."""
     block = find_block(schedule.function, stage)
     loops = schedule.axes(stage)
-    if not loops or loops[-1].trips < 2 or not vectorizable(block, loops[-1]):
+    if not loops or only_child(loops[-1]) is not block or loops[-1].trips < 2:
+        return
+    if not vectorizable(block, loops[-1]):
         return
     loop, lanes = loops[-1], target.lanes
     if loop.trips > lanes:

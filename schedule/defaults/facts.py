@@ -19,6 +19,7 @@ from nn_opt.schedule.nest import (
     access_exprs,
     accessors,
     blocks_in,
+    kinds_bound,
     loads_in,
     ranges_of,
     stores_in,
@@ -137,7 +138,9 @@ def steps(block: BlockOp, loop: ForOp) -> list[int | None]:
 
 def vectorizable(block: BlockOp, loop: ForOp) -> bool:
     """Return whether a loop's iterations can be lanes, each access contiguous or invariant."""
-    return computes_floats(block, loop) and all(moved in (0, 1) for moved in steps(block, loop))
+    if Kind.SEQ in kinds_bound(loop, block) or not computes_floats(block, loop):
+        return False
+    return all(moved in (0, 1) for moved in steps(block, loop))
 
 
 def computes_floats(block: BlockOp, loop: ForOp) -> bool:

@@ -1,0 +1,83 @@
+"""Default schedules keep the numbers on every target, and put tiles into registers."""
+
+from __future__ import annotations
+
+import pytest
+from kernels import CONV, KERNELS, MATMUL, SOFTMAX, assert_right, loops
+from xdsl.dialects.builtin import ModuleOp
+
+from nn_opt.dialects.loop import AllocOp, ForKind, ForOp, IfOp
+from nn_opt.dialects.sched import ScriptOp
+from nn_opt.ir.target import TARGETS, set_target
+from nn_opt.ir.types import memory_space, shape_of
+from nn_opt.registry import load_pass
+
+STEPS = (
+    "default-schedules",
+    "apply-schedule",
+    "lower-blocks",
+    "flatten-accesses",
+    "partition-loops",
+    "compact-buffers",
+    "vectorize-loops",
+)
+
+
+def lowered(text: str, target: str, until: str) -> ModuleOp:
+    ctx, module, _ = loops(text)
+    set_target(module, target)
+    for name in STEPS[: STEPS.index(until) + 1]:
+        load_pass(name)().apply(ctx, module)
+    return module
+
+
+@pytest.mark.parametrize("until", STEPS[1:])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("text", KERNELS.values(), ids=KERNELS)
+def test_every_step_keeps_the_numbers(text: str, target: str, until: str):
+    assert_right(lowered(text, target, until), text)
+
+
+def test_script_stands_beside_the_kernel_until_it_is_applied():
+    module = lowered(MATMUL, "x86-64-v3", "default-schedules")
+    assert [type(op) for op in module.ops][1:] == [ScriptOp]
+    module = lowered(MATMUL, "x86-64-v3", "apply-schedule")
+    assert not any(isinstance(op, ScriptOp) for op in module.ops)
+
+
+@pytest.mark.parametrize(("text", "tile"), [(CONV, (7, 4)), (MATMUL, (6, 8))])
+def test_accumulators_are_a_register_tile(text: str, tile: tuple[int, int]):
+    module = lowered(text, "neon", "compact-buffers")
+    tiles = [
+        tuple(size for size in shape_of(op.result) if size > 1)
+        for op in module.walk()
+        if isinstance(op, AllocOp) and memory_space(op.result) == "register"
+    ]
+    assert tiles[0] == tile
+
+
+def test_partition_leaves_no_test_in_a_tiled_matmul():
+    before = lowered(MATMUL, "x86-64-v3", "lower-blocks")
+    after = lowered(MATMUL, "x86-64-v3", "partition-loops")
+    assert any(isinstance(op, IfOp) for op in before.walk())
+    assert not any(isinstance(op, IfOp) for op in after.walk())
+
+
+def test_softmax_runs_row_by_row():
+    module = lowered(SOFTMAX, "x86-64-v3", "compact-buffers")
+    spaces = {
+        op.buffer.data: (memory_space(op.result), shape_of(op.result))
+        for op in module.walk()
+        if isinstance(op, AllocOp)
+    }
+    assert spaces == {
+        "max": ("register", (1,)),
+        "exp": ("stack", (1, 21)),
+        "sum": ("register", (1,)),
+    }
+
+
+def test_small_kernels_stay_on_one_thread():
+    module = lowered(MATMUL, "x86-64-v3", "apply-schedule")
+    kinds = {op.how for op in module.walk() if isinstance(op, ForOp)}
+    assert ForKind.PARALLEL not in kinds

@@ -1,0 +1,254 @@
+"""Each primitive keeps what a kernel computes, and refuses where it would not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from kernels import CHAIN, CONV, KERNELS, MATMUL, ORDERED, SOFTMAX, assert_right, loops
+from xdsl.utils.exceptions import PassFailedException
+
+from nn_opt.dialects.loop import AllocOp, ForKind
+from nn_opt.ir.types import memory_space
+from nn_opt.schedule.nest import find_block, loops_around
+from nn_opt.schedule.schedule import Schedule
+from nn_opt.schedule.script import replay
+
+Script = Callable[[Schedule], object]
+
+
+def split_evenly(s: Schedule) -> None:
+    s.split(s.axes("matmul")[0], 3)
+
+
+def split_with_tail(s: Schedule) -> None:
+    m, n, k = s.axes("matmul")
+    s.split(n, 8)
+    s.split(m, 4)
+    s.split(k, 4)
+
+
+def split_a_split(s: Schedule) -> None:
+    outer, inner = s.split(s.axes("matmul")[1], 8)
+    s.split(outer, 2)
+    s.split(inner, 3)
+
+
+def fuse_loops(s: Schedule) -> None:
+    m, n, _ = s.axes("matmul")
+    s.fuse(m, n)
+
+
+def fuse_then_split(s: Schedule) -> None:
+    n, c, h, v = s.axes("neg")
+    s.split(s.fuse(s.fuse(n, c), s.fuse(h, v)), 16)
+
+
+def reorder_loops(s: Schedule) -> None:
+    m, n, k = s.axes("matmul")
+    s.reorder(k, n, m)
+
+
+def reorder_two_of_many(s: Schedule) -> None:
+    axes = s.axes("conv")
+    s.reorder(axes[7], axes[2])
+
+
+def tile_loops(s: Schedule) -> None:
+    m, n, _ = s.axes("matmul")
+    s.tile(m, n, 4, 8)
+
+
+def annotate(s: Schedule) -> None:
+    m, n, k = s.axes("matmul")
+    s.reorder(m, k, n)
+    s.parallel(m)
+    s.unroll(k)
+    s.vectorize(n)
+
+
+def inline_a_chain(s: Schedule) -> None:
+    s.inline("mul")
+
+
+def inline_into_two_readers(s: Schedule) -> None:
+    s.inline("exp")
+
+
+def compute_at_row(s: Schedule) -> None:
+    row = s.axes("div")[0]
+    for stage in ("sum", "exp", "max"):
+        s.compute_at(stage, row)
+
+
+def compute_at_shrinks(s: Schedule) -> None:
+    s.compute_at("mul", s.axes("neg")[2])
+
+
+def reverse_compute_at_tile(s: Schedule) -> None:
+    s.inline("bias")
+    n, fo, p, q, fi, co, r, t, ci = s.axes("conv")
+    qo, qi = s.split(q, 4)
+    s.reorder(n, fo, p, qo, co, r, t, ci, qi, fi)
+    s.reverse_compute_at("relu", qo)
+
+
+def cache_the_input(s: Schedule) -> None:
+    s.cache_read("conv", 0)
+
+
+def cache_the_input_row_by_row(s: Schedule) -> None:
+    copy = s.cache_read("conv", 0)
+    s.compute_at(copy, s.axes("conv")[2])
+    s.set_scope(copy, "stack")
+
+
+def cache_the_output(s: Schedule) -> None:
+    s.cache_write("matmul")
+
+
+def register_tile(s: Schedule) -> None:
+    copy = s.cache_write("matmul")
+    m, n, k = s.axes("matmul")
+    mo, no, mi, ni = s.tile(m, n, 4, 8)
+    s.reorder(mo, no, k, mi, ni)
+    s.reverse_compute_at(copy, no)
+    s.decompose_init("matmul", k)
+    s.set_scope("matmul", "register")
+
+
+def decompose_at_outer_loop(s: Schedule) -> None:
+    s.decompose_init("matmul", s.axes("matmul")[0])
+
+
+SCRIPTS: list[tuple[str, Script]] = [
+    (MATMUL, split_evenly),
+    (MATMUL, split_with_tail),
+    (MATMUL, split_a_split),
+    (MATMUL, fuse_loops),
+    (CHAIN, fuse_then_split),
+    (MATMUL, reorder_loops),
+    (CONV, reorder_two_of_many),
+    (MATMUL, tile_loops),
+    (MATMUL, annotate),
+    (CHAIN, inline_a_chain),
+    (SOFTMAX, inline_into_two_readers),
+    (SOFTMAX, compute_at_row),
+    (CHAIN, compute_at_shrinks),
+    (CONV, reverse_compute_at_tile),
+    (CONV, cache_the_input),
+    (CONV, cache_the_input_row_by_row),
+    (MATMUL, cache_the_output),
+    (MATMUL, register_tile),
+    (MATMUL, decompose_at_outer_loop),
+]
+
+
+@pytest.mark.parametrize(("text", "script"), SCRIPTS, ids=lambda v: getattr(v, "__name__", ""))
+def test_primitives_keep_the_numbers_and_replay(text: str, script: Script):
+    _, module, function = loops(text)
+    plain = module.clone()
+    schedule = Schedule(function)
+    script(schedule)
+    assert str(module) != str(plain)
+    assert_right(module, text)
+    replayed = replay(schedule.script, plain.body.block.first_op)
+    assert str(plain) == str(module)
+    assert str(replayed.script) == str(schedule.script)
+
+
+@pytest.mark.parametrize("text", KERNELS.values(), ids=KERNELS)
+def test_plain_loops_compute_the_kernel(text: str):
+    _, module, _ = loops(text)
+    assert_right(module, text)
+
+
+def refused(text: str, script: Script) -> str:
+    _, module, function = loops(text)
+    before = str(module)
+    with pytest.raises(PassFailedException) as error:
+        script(Schedule(function))
+    assert str(module) == before, "a refused primitive changes nothing"
+    return str(error.value)
+
+
+def vectorize_twice(s: Schedule) -> None:
+    n = s.axes("matmul")[-1]
+    s.vectorize(n)
+    s.unroll(n)
+
+
+REFUSALS: list[tuple[str, Script, str]] = [
+    (MATMUL, lambda s: s.split(s.axes("matmul")[1], 4, "exact"), "4 does not divide the 21"),
+    (MATMUL, lambda s: s.split(s.axes("matmul")[1], 0), "%n by 0"),
+    (MATMUL, lambda s: s.axes("conv"), "has no stage 'conv'"),
+    (MATMUL, lambda s: s.fuse(s.axes("matmul")[0], s.axes("matmul")[2]), "%k is not all that %m"),
+    (MATMUL, lambda s: s.reorder(*[s.axes("matmul")[0]] * 2), "named twice"),
+    (SOFTMAX, lambda s: s.reorder(s.axes("max")[0], s.axes("sum")[0]), "not in one nest"),
+    (ORDERED, lambda s: s.reorder(*s.axes("sum")[:0:-1]), "accumulates in the order"),
+    (ORDERED, lambda s: s.vectorize(s.axes("sum")[2]), "%k runs an ordered axis"),
+    (MATMUL, lambda s: s.vectorize(s.axes("matmul")[0]), "%m is not innermost"),
+    (MATMUL, lambda s: s.parallel(s.axes("matmul")[2]), "%k carries the reduction of 'matmul'"),
+    (SOFTMAX, lambda s: s.inline("sum"), "'sum' accumulates"),
+    (MATMUL, lambda s: s.inline("matmul"), "does not write one buffer of its own"),
+    (SOFTMAX, lambda s: s.compute_at("exp", s.axes("div")[0]), "'sum' reads 'exp' outside %i"),
+    (SOFTMAX, lambda s: s.reverse_compute_at("div", s.axes("sum")[1]), "%k reduces 'sum'"),
+    (SOFTMAX, lambda s: s.reverse_compute_at("max", s.axes("div")[0]), "nothing that 'max' reads"),
+    (MATMUL, lambda s: s.cache_read("matmul", 2), "reads 2 buffers, not 3"),
+    (MATMUL, lambda s: s.set_scope("matmul", "register"), "buffer of its own"),
+    (SOFTMAX, lambda s: s.set_scope("exp", "moon"), "'moon' is none of"),
+    (SOFTMAX, lambda s: s.decompose_init("exp", s.axes("exp")[0]), "'exp' has no init"),
+    (SOFTMAX, lambda s: s.decompose_init("sum", s.axes("max")[0]), "is not inside %i"),
+    (CONV, lambda s: s.decompose_init("conv", s.axes("conv")[6]), "%co already reduces 'conv'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "script", "reason"), REFUSALS, ids=lambda v: v[:40] if isinstance(v, str) else ""
+)
+def test_refusal_names_loop_and_reason(text: str, script: Script, reason: str):
+    message = refused(text, script)
+    assert reason in message
+
+
+def test_annotation_of_a_marked_loop_is_refused():
+    _, _, function = loops(CHAIN)
+    schedule = Schedule(function)
+    loop = schedule.axes("neg")[-1]
+    schedule.vectorize(loop)
+    with pytest.raises(PassFailedException, match="already marked vector"):
+        schedule.unroll(loop)
+
+
+def test_dead_handle_says_what_replaced_it():
+    _, _, function = loops(MATMUL)
+    schedule = Schedule(function)
+    m = schedule.axes("matmul")[0]
+    schedule.split(m, 2)
+    with pytest.raises(PassFailedException, match=r"%m is dead: sched.split replaced"):
+        schedule.unroll(m)
+
+
+def test_register_tile_lives_inside_the_tile_loop():
+    _, _, function = loops(MATMUL)
+    register_tile(Schedule(function))
+    allocs = [op for op in function.walk() if isinstance(op, AllocOp)]
+    assert [memory_space(alloc.result) for alloc in allocs] == ["register"]
+    assert [loop.index.name_hint for loop in loops_around(allocs[0])] == ["mo", "no"]
+
+
+def test_guard_conditions_only_where_the_factor_does_not_divide():
+    _, _, function = loops(MATMUL)
+    schedule = Schedule(function)
+    schedule.split(schedule.axes("matmul")[0], 3)
+    assert not find_block(function, "matmul").conditions.data.results
+    schedule.split(schedule.axes("matmul")[2], 8)
+    assert len(find_block(function, "matmul").conditions.data.results) == 1
+
+
+def test_parallel_marks_the_loop():
+    _, _, function = loops(CHAIN)
+    schedule = Schedule(function)
+    loop = schedule.axes("neg")[0]
+    schedule.parallel(loop)
+    assert loop.how is ForKind.PARALLEL
