@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FileLineColLoc, NameLoc
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.ir import Attribute, Operation
 
 
 class DiagnosticError(Exception):
@@ -11,12 +11,18 @@ class DiagnosticError(Exception):
 
 
 def locate(op: Operation) -> str:
-    """Return `file:line:col`, else the model node's name, else a placeholder."""
-    match op.location:
+    """Return `file:line:col`, else a node's name, else a placeholder; of several, the first."""
+    return _place(op.location)
+
+
+def _place(location: Attribute) -> str:
+    match location:
         case FileLineColLoc(filename=file, line=line, column=column):
             return f"{file.data}:{line.data}:{column.data}"
         case NameLoc(desc=node):
             return f"node '{node.data}'"
+        case FusedLoc(locations=ArrayAttr(data=[first, *_])):
+            return _place(first)
         case _:
             return "<unknown location>"
 
