@@ -183,10 +183,12 @@ def signature_of(module: ModuleOp) -> Manifest:
     Raises: DiagnosticError if a size is unknown.
     """
     main = main_of(module)
-    types = main.function_type
-    return Manifest(
-        _tensors(main, "arg", types.inputs.data), _tensors(main, "result", types.outputs.data)
-    )
+    inputs, outputs = main.function_type.inputs.data, main.function_type.outputs.data
+    written = main.attributes.get("num_outputs")
+    if isinstance(written, IntegerAttr):  # at the loop level, results are the last arguments
+        count = len(inputs) - written.value.data
+        inputs, outputs = inputs[:count], inputs[count:]
+    return Manifest(_tensors(main, "arg", inputs), _tensors(main, "result", outputs))
 
 
 def _tensors(main: FuncOp, kind: str, types: Sequence[Attribute]) -> tuple[TensorInfo, ...]:

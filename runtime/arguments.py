@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,22 +29,27 @@ def bind_inputs(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> li
 
     Raises: ValueError for a missing or unknown name or a wrong shape, TypeError for a wrong dtype.
     """
+    if len(values) != len(infos) or any(info.name not in values for info in infos):
+        _refuse_names(infos, values)
+    arrays = [_input(info, values[info.name]) for info in infos]
+    if any(array.shape != info.shape for array, info in zip(arrays, infos, strict=True)):
+        _check_sizes(infos, arrays)
+    return arrays
+
+
+def _refuse_names(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> NoReturn:
     known = {info.name for info in infos}
     unknown = [name for name in values if name not in known]
-    missing = [str(info) for info in infos if info.name not in values]
     if unknown:
         names = ", ".join(repr(info.name) for info in infos)
         raise ValueError(f"unknown input {unknown[0]!r}; the inputs are {names}")
-    if missing:
-        raise ValueError(f"missing input {'; '.join(missing)}")
-    arrays = [_input(info, values[info.name]) for info in infos]
-    _check_sizes(infos, arrays)
-    return arrays
+    missing = [str(info) for info in infos if info.name not in values]
+    raise ValueError(f"missing input {'; '.join(missing)}")
 
 
 def _input(info: TensorInfo, value: object) -> Array:
     array = np.asarray(value, None if hasattr(value, "dtype") else info.dtype)
-    if array.dtype != info.dtype:
+    if array.dtype is not info.dtype and array.dtype != info.dtype:
         raise TypeError(
             f"input {info.name!r} has dtype {array.dtype.name}{_order(array)},"
             f" expected {info.dtype.name}"
@@ -57,7 +62,8 @@ def _order(array: Array) -> str:
 
 
 def _row_major(array: Array) -> Array:
-    if array.flags.c_contiguous and array.flags.aligned:
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned:
         return array
     return np.array(array, order="C", copy=True)
 
@@ -102,7 +108,10 @@ def prepare_outputs(
     Raises: ValueError for an unknown name, a wrong shape or a read-only array; TypeError for a
     wrong dtype.
     """
-    given = dict(out or {})
+    if not out:
+        made = [np.empty(info.sizes, info.dtype) for info in infos]
+        return list(zip(made, made, strict=True))
+    given = dict(out)
     pairs = [_output(info, given.pop(info.name, None), inputs) for info in infos]
     if given:
         names = ", ".join(repr(info.name) for info in infos)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,13 @@ class TensorInfo:
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype.name}{shape_text(self.shape)}"
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The shape, which must be known."""
         assert self.is_static, f"the shape of {self} is not known"
         return tuple(size for size in self.shape or () if isinstance(size, int))
 
-    @property
+    @cached_property
     def is_static(self) -> bool:
         """Whether every size is known."""
         return self.shape is not None and all(isinstance(size, int) for size in self.shape)

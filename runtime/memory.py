@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import mmap
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,7 @@ class Block:
             area.madvise(mmap.MADV_HUGEPAGE)
         whole = np.frombuffer(area, np.uint8)
         start = -whole.ctypes.data % _HUGE if spare else 0
-        self.bytes: NDArray[Any] = whole[start : start + size]
+        self._hold(whole[start : start + size])
 
     @classmethod
     def mapped(cls, file: io.FileIO, offset: int, size: int) -> Block:
@@ -36,13 +34,12 @@ class Block:
         block = cls(0)
         if size:
             area = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=offset)
-            block.bytes = np.frombuffer(area, np.uint8)
+            block._hold(np.frombuffer(area, np.uint8))
         return block
 
-    @property
-    def address(self) -> int:
-        """Where the block starts."""
-        return self.bytes.ctypes.data
+    def _hold(self, array: NDArray[Any]) -> None:
+        self.bytes = array
+        self.address: int = array.ctypes.data  # kept, since asking takes a microsecond
 
 
 class Arenas:
@@ -52,15 +49,14 @@ class Arenas:
         self._size = size
         self._free: list[Block] = []
 
-    @contextmanager
-    def borrow(self) -> Generator[int]:
-        """Yield the address of a block that nobody else uses meanwhile."""
+    def take(self) -> Block:
+        """Return a block that nobody else uses until it is given back."""
         try:
-            block = self._free.pop()  # list.pop and append are atomic
+            return self._free.pop()  # list.pop and append are atomic
         except IndexError:
-            block = Block(self._size)
-        try:
-            yield block.address
-        finally:
-            if len(self._free) < _KEPT:
-                self._free.append(block)
+            return Block(self._size)
+
+    def give(self, block: Block) -> None:
+        """Take a block back."""
+        if len(self._free) < _KEPT:
+            self._free.append(block)

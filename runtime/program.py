@@ -35,10 +35,10 @@ class Program:
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array], threads: int) -> None:
         """Compute into `outputs`; all arrays are row-major, of the manifest's types and shapes."""
-        with self._arenas.borrow() as arena:
-            self._call(
-                self._entry, _pointers(inputs), _pointers(outputs), self._weights_at, arena, threads
-            )
+        arena = self._arenas.take()
+        given, wanted = _pointers(inputs), _pointers(outputs)
+        self._call(self._entry, given, wanted, self._weights_at, arena.address, threads)
+        self._arenas.give(arena)
 
 
 def _pointers(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:

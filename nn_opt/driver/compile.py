@@ -54,7 +54,7 @@ def _run(argv: list[str]) -> None:
 
 
 def _purpose(writer: Callable[[Lowered, Namespace, Path], None]) -> str:
-    return (writer.__doc__ or "").rstrip(".").lower()
+    return (writer.__doc__ or "").rstrip(".")
 
 
 def _lower(options: Namespace) -> Lowered:

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from tiny_models import scale_artifact
+from tiny_models import scale_artifact, store_many
 
 from nn_opt.runtime.artifact import ArtifactError, pack_weights, read, write
 from nn_opt.runtime.cache import Cache, key_of, open_cache
@@ -141,18 +141,9 @@ def test_old_entries_go_when_the_cache_is_full(tmp_path, monkeypatch):
     assert cache.load("d") is not None
 
 
-def _store_many(folder: str) -> None:
-    cache = open_cache(folder)
-    for k in range(20):
-        cache.store(f"key{k % 2}", scale_artifact((2, 3)))
-        entry = cache.load(f"key{k % 2}")
-        assert entry is not None
-        np.testing.assert_array_equal(run(entry), 2 * X + 1)
-
-
 def test_processes_share_a_cache(tmp_path):
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_store_many, args=(str(tmp_path / "c"),)) for _ in range(2)]
+    workers = [context.Process(target=store_many, args=(str(tmp_path / "c"),)) for _ in range(2)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nn_opt.runtime.artifact import Artifact, pack_weights
+from nn_opt.runtime.cache import open_cache
 from nn_opt.runtime.llvm import llvm
 from nn_opt.runtime.loader import native_machine
 from nn_opt.runtime.manifest import Kernel, Manifest, TensorInfo
@@ -95,3 +96,16 @@ class ScaleBuilder:
 
     def text(self, level: str, shapes: tuple[tuple[int, ...], ...]) -> str:
         return f"{level} {shapes}"
+
+
+def store_many(folder: str) -> None:
+    """Store, load and run two models over and over; several processes do so at once."""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    y = np.empty_like(x)
+    cache = open_cache(folder)
+    for k in range(20):
+        cache.store(f"key{k % 2}", scale_artifact((2, 3)))
+        entry = cache.load(f"key{k % 2}")
+        assert entry is not None
+        Program(entry).run([x], [y], 1)
+        np.testing.assert_array_equal(y, 2 * x + 1)
