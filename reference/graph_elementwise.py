@@ -12,21 +12,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation
 
 from nn_opt.dialects import graph
 from nn_opt.ir.types import element_type, numpy_dtype
 
 Array = NDArray[Any]
-Meaning = Callable[..., Array]
-
-_erf = np.frompyfunc(math.erf, 1, 1)
+Meaning = Callable[..., Array]  # (op, arrays of its operands) -> array of its result
 
 
 def erf(x: Array) -> Array:
     """Return the error function of every element, as float64."""
-    return _erf(x.astype(np.float64)).astype(np.float64)
+    return np.array([math.erf(element) for element in x.flat], np.float64).reshape(x.shape)
 
 
 def sigmoid(x: Array) -> Array:
@@ -37,8 +34,8 @@ def softplus(x: Array) -> Array:
     return np.logaddexp(x, 0)
 
 
-def gelu(x: Array, approximate: str) -> Array:
-    if approximate == "tanh":
+def gelu(op: graph.GeluOp, x: Array) -> Array:
+    if op.approximate.data == "tanh":
         return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     return 0.5 * x * (1 + erf(x / math.sqrt(2)))
 
@@ -82,6 +79,10 @@ def mod(op: graph.ModOp, x: Array, y: Array) -> Array:
     return np.fmod(x, y) if op.fmod is not None else np.mod(x, y)
 
 
+def where(op: graph.WhereOp, condition: Array, a: Array, b: Array) -> Array:
+    return np.where(condition, a, b)
+
+
 def clip(op: graph.ClipOp, x: Array, *bounds: Array) -> Array:
     rest = [bound.reshape(()) for bound in bounds]
     low = rest.pop(0) if op.low is not None else None
@@ -108,83 +109,126 @@ def batch_norm(op: graph.BatchNormOp, x: Array, *parameters: Array) -> Array:
     return scale * (x.astype(np.float64) - mean) / np.sqrt(variance + epsilon) + bias
 
 
+def leaky_relu(op: graph.LeakyReluOp, x: Array) -> Array:
+    return np.where(x < 0, op.alpha.value.data * x, x)
+
+
+def elu(op: graph.EluOp, x: Array) -> Array:
+    return np.where(x < 0, op.alpha.value.data * np.expm1(x), x)
+
+
+def selu(op: graph.SeluOp, x: Array) -> Array:
+    return op.gamma.value.data * np.where(x > 0, x, op.alpha.value.data * np.expm1(x))
+
+
+def celu(op: graph.CeluOp, x: Array) -> Array:
+    alpha = op.alpha.value.data
+    return np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha))
+
+
+def hard_sigmoid(op: graph.HardSigmoidOp, x: Array) -> Array:
+    return np.clip(op.alpha.value.data * x + op.beta.value.data, 0, 1)
+
+
+def thresholded_relu(op: graph.ThresholdedReluOp, x: Array) -> Array:
+    return np.where(x > op.alpha.value.data, x, 0 * x)
+
+
+Unary = Callable[[Array], Array]
+Binary = Callable[[Array, Array], Array]
+
 # In the tensor's own type.
-PLAIN: dict[type[Operation], Meaning] = {
-    graph.ReluOp: lambda op, x: np.maximum(x, np.zeros((), x.dtype)),
-    graph.NegOp: lambda op, x: np.negative(x),
-    graph.AbsOp: lambda op, x: np.abs(x),
-    graph.SqrtOp: lambda op, x: np.sqrt(x),
-    graph.ReciprocalOp: lambda op, x: np.ones((), x.dtype) / x,
-    graph.FloorOp: lambda op, x: np.floor(x),
-    graph.CeilOp: lambda op, x: np.ceil(x),
-    graph.RoundOp: lambda op, x: np.rint(x),
-    graph.SignOp: lambda op, x: np.sign(x),
-    graph.NotOp: lambda op, x: np.logical_not(x),
-    graph.BitwiseNotOp: lambda op, x: np.invert(x),
-    graph.IsNaNOp: lambda op, x: np.isnan(x),
+UNARY: dict[type[Operation], Unary] = {
+    graph.ReluOp: lambda x: np.maximum(x, np.zeros((), x.dtype)),
+    graph.NegOp: np.negative,
+    graph.AbsOp: np.abs,
+    graph.SqrtOp: np.sqrt,
+    graph.ReciprocalOp: lambda x: np.ones((), x.dtype) / x,
+    graph.FloorOp: np.floor,
+    graph.CeilOp: np.ceil,
+    graph.RoundOp: np.rint,
+    graph.SignOp: np.sign,
+    graph.NotOp: np.logical_not,
+    graph.BitwiseNotOp: np.invert,
+    graph.IsNaNOp: np.isnan,
+    graph.DropoutOp: lambda x: x,
+}
+
+# In float64, rounded once.
+UNARY_ROUNDED: dict[type[Operation], Unary] = {
+    graph.ExpOp: np.exp,
+    graph.LogOp: np.log,
+    graph.TanhOp: np.tanh,
+    graph.SigmoidOp: sigmoid,
+    graph.ErfOp: erf,
+    graph.SinOp: np.sin,
+    graph.CosOp: np.cos,
+    graph.TanOp: np.tan,
+    graph.AsinOp: np.arcsin,
+    graph.AcosOp: np.arccos,
+    graph.AtanOp: np.arctan,
+    graph.SinhOp: np.sinh,
+    graph.CoshOp: np.cosh,
+    graph.AsinhOp: np.arcsinh,
+    graph.AcoshOp: np.arccosh,
+    graph.AtanhOp: np.arctanh,
+    graph.SoftplusOp: softplus,
+    graph.SoftsignOp: lambda x: x / (1 + np.abs(x)),
+    graph.HardSwishOp: lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    graph.MishOp: lambda x: x * np.tanh(softplus(x)),
+}
+
+BINARY: dict[type[Operation], Binary] = {
+    graph.AddOp: np.add,
+    graph.SubOp: np.subtract,
+    graph.MulOp: np.multiply,
+    graph.DivOp: truncating_div,
+    graph.PowOp: power,
+    graph.MaximumOp: np.maximum,
+    graph.MinimumOp: np.minimum,
+    graph.PReluOp: lambda x, slope: np.where(x < 0, slope * x, x),
+    graph.AndOp: np.logical_and,
+    graph.OrOp: np.logical_or,
+    graph.XorOp: np.logical_xor,
+    graph.BitwiseAndOp: np.bitwise_and,
+    graph.BitwiseOrOp: np.bitwise_or,
+    graph.BitwiseXorOp: np.bitwise_xor,
+    graph.EqualOp: np.equal,
+    graph.LessOp: np.less,
+    graph.LessEqualOp: np.less_equal,
+    graph.GreaterOp: np.greater,
+    graph.GreaterEqualOp: np.greater_equal,
+}
+
+# Those that read properties, or have more operands.
+OTHERS: dict[type[Operation], Meaning] = {
     graph.IsInfOp: isinf,
-    graph.DropoutOp: lambda op, x: x,
-    graph.AddOp: lambda op, x, y: x + y,
-    graph.SubOp: lambda op, x, y: x - y,
-    graph.MulOp: lambda op, x, y: x * y,
-    graph.DivOp: lambda op, x, y: truncating_div(x, y),
-    graph.PowOp: lambda op, x, y: power(x, y),
     graph.ModOp: mod,
-    graph.MaximumOp: lambda op, x, y: np.maximum(x, y),
-    graph.MinimumOp: lambda op, x, y: np.minimum(x, y),
-    graph.PReluOp: lambda op, x, slope: np.where(x < 0, slope * x, x),
-    graph.AndOp: lambda op, x, y: np.logical_and(x, y),
-    graph.OrOp: lambda op, x, y: np.logical_or(x, y),
-    graph.XorOp: lambda op, x, y: np.logical_xor(x, y),
-    graph.BitwiseAndOp: lambda op, x, y: np.bitwise_and(x, y),
-    graph.BitwiseOrOp: lambda op, x, y: np.bitwise_or(x, y),
-    graph.BitwiseXorOp: lambda op, x, y: np.bitwise_xor(x, y),
     graph.ShiftOp: shift,
-    graph.EqualOp: lambda op, x, y: x == y,
-    graph.LessOp: lambda op, x, y: x < y,
-    graph.LessEqualOp: lambda op, x, y: x <= y,
-    graph.GreaterOp: lambda op, x, y: x > y,
-    graph.GreaterEqualOp: lambda op, x, y: x >= y,
-    graph.WhereOp: lambda op, condition, a, b: np.where(condition, a, b),
+    graph.WhereOp: where,
     graph.ClipOp: clip,
     graph.CastOp: cast,
 }
 
-# In float64, rounded once.
-ROUNDED: dict[type[Operation], Meaning] = {
-    graph.ExpOp: lambda op, x: np.exp(x),
-    graph.LogOp: lambda op, x: np.log(x),
-    graph.TanhOp: lambda op, x: np.tanh(x),
-    graph.SigmoidOp: lambda op, x: sigmoid(x),
-    graph.ErfOp: lambda op, x: erf(x),
-    graph.SinOp: lambda op, x: np.sin(x),
-    graph.CosOp: lambda op, x: np.cos(x),
-    graph.TanOp: lambda op, x: np.tan(x),
-    graph.AsinOp: lambda op, x: np.arcsin(x),
-    graph.AcosOp: lambda op, x: np.arccos(x),
-    graph.AtanOp: lambda op, x: np.arctan(x),
-    graph.SinhOp: lambda op, x: np.sinh(x),
-    graph.CoshOp: lambda op, x: np.cosh(x),
-    graph.AsinhOp: lambda op, x: np.arcsinh(x),
-    graph.AcoshOp: lambda op, x: np.arccosh(x),
-    graph.AtanhOp: lambda op, x: np.arctanh(x),
-    graph.SoftplusOp: lambda op, x: softplus(x),
-    graph.SoftsignOp: lambda op, x: x / (1 + np.abs(x)),
-    graph.HardSwishOp: lambda op, x: x * np.clip(x / 6 + 0.5, 0, 1),
-    graph.MishOp: lambda op, x: x * np.tanh(softplus(x)),
-    graph.LeakyReluOp: lambda op, x: np.where(x < 0, op.alpha.value.data * x, x),
-    graph.EluOp: lambda op, x: np.where(x < 0, op.alpha.value.data * np.expm1(x), x),
-    graph.SeluOp: lambda op, x: (
-        op.gamma.value.data * np.where(x > 0, x, op.alpha.value.data * np.expm1(x))
-    ),
-    graph.CeluOp: lambda op, x: (
-        np.maximum(x, 0) + np.minimum(0, op.alpha.value.data * np.expm1(x / op.alpha.value.data))
-    ),
-    graph.HardSigmoidOp: lambda op, x: np.clip(op.alpha.value.data * x + op.beta.value.data, 0, 1),
-    graph.ThresholdedReluOp: lambda op, x: np.where(x > op.alpha.value.data, x, 0 * x),
-    graph.GeluOp: lambda op, x: gelu(x, op.approximate.data),
+OTHERS_ROUNDED: dict[type[Operation], Meaning] = {
+    graph.LeakyReluOp: leaky_relu,
+    graph.EluOp: elu,
+    graph.SeluOp: selu,
+    graph.CeluOp: celu,
+    graph.HardSigmoidOp: hard_sigmoid,
+    graph.ThresholdedReluOp: thresholded_relu,
+    graph.GeluOp: gelu,
     graph.BatchNormOp: batch_norm,
 }
+
+
+def without_op(function: Callable[..., Array]) -> Meaning:
+    """Return the meaning of an op that has no properties."""
+
+    def run(op: Operation, *arrays: Array) -> Array:
+        return function(*arrays)
+
+    return run
 
 
 def rounded(meaning: Meaning) -> Meaning:
@@ -192,13 +236,14 @@ def rounded(meaning: Meaning) -> Meaning:
 
     def run(op: Operation, *arrays: Array) -> Array:
         wide = (a.astype(np.float64) if is_float(a) else a for a in arrays)
-        target = element_type(op.results[0])
-        result = meaning(op, *wide)
-        return result.astype(numpy_dtype(target)) if isinstance(target, AnyFloat) else result
+        return meaning(op, *wide).astype(numpy_dtype(element_type(op.results[0])))
 
     return run
 
 
-MEANING: dict[type[Operation], Meaning] = PLAIN | {
-    op: rounded(meaning) for op, meaning in ROUNDED.items()
+MEANING: dict[type[Operation], Meaning] = {
+    **{op: without_op(function) for op, function in (UNARY | BINARY).items()},
+    **{op: rounded(without_op(function)) for op, function in UNARY_ROUNDED.items()},
+    **OTHERS,
+    **{op: rounded(meaning) for op, meaning in OTHERS_ROUNDED.items()},
 }

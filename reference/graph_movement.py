@@ -53,12 +53,7 @@ def slice_(op: graph.SliceOp, x: Array) -> Array:
 
 
 def gather_nd(op: graph.GatherNDOp, x: Array, indices: Array) -> Array:
-    batch = op.batch_dims.value.data
-    sizes = indices.shape[:batch]
-    outer = [
-        np.arange(size).reshape([-1 if i == axis else 1 for i in range(indices.ndim - 1)])
-        for axis, size in enumerate(sizes)
-    ]
+    outer = np.indices(indices.shape[:-1], sparse=True)[: op.batch_dims.value.data]
     return x[(*outer, *np.moveaxis(indices, -1, 0))]
 
 
@@ -176,20 +171,48 @@ def layout_transform(op: graph.LayoutTransformOp, x: Array) -> Array:
     return from_plain(plain.transpose([source.axes.index(a) for a in target.axes]), target)
 
 
+def constant(op: graph.ConstantOp) -> Array:
+    return op.array()
+
+
+def reshape(op: graph.ReshapeOp, x: Array) -> Array:
+    return x.reshape(shape_of(op.result))
+
+
+def transpose(op: graph.TransposeOp, x: Array) -> Array:
+    return x.transpose(op.perm.get_values())
+
+
+def expand(op: graph.ExpandOp, x: Array) -> Array:
+    return np.broadcast_to(x, shape_of(op.result))
+
+
+def concat(op: graph.ConcatOp, *inputs: Array) -> Array:
+    return np.concatenate(inputs, op.axis.value.data)
+
+
+def gather(op: graph.GatherOp, x: Array, indices: Array) -> Array:
+    return np.take(x, indices, op.axis.value.data)
+
+
+def tile(op: graph.TileOp, x: Array) -> Array:
+    return np.tile(x, op.repeats.get_values())
+
+
 MEANING: dict[type[Operation], Meaning] = {
-    graph.ConstantOp: lambda op: op.array(),
-    graph.ReshapeOp: lambda op, x: x.reshape(shape_of(op.result)),
-    graph.TransposeOp: lambda op, x: x.transpose(op.perm.get_values()),
-    graph.ExpandOp: lambda op, x: np.broadcast_to(x, shape_of(op.result)),
-    graph.ConcatOp: lambda op, *inputs: np.concatenate(inputs, op.axis.value.data),
+    graph.ConstantOp: constant,
+    graph.ReshapeOp: reshape,
+    graph.TransposeOp: transpose,
+    graph.ExpandOp: expand,
+    graph.ConcatOp: concat,
     graph.SliceOp: slice_,
     graph.PadOp: pad,
-    graph.GatherOp: lambda op, x, indices: np.take(x, indices, op.axis.value.data),
+    graph.GatherOp: gather,
     graph.GatherElementsOp: gather_elements,
     graph.GatherNDOp: gather_nd,
     graph.ScatterNDOp: scatter_nd,
     graph.ScatterElementsOp: scatter_elements,
-    graph.TileOp: lambda op, x: np.tile(x, op.repeats.get_values()),
+    graph.TileOp: tile,
     graph.ResizeOp: resize,
     graph.CumSumOp: cumsum,
     graph.LayoutTransformOp: layout_transform,

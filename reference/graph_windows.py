@@ -62,6 +62,10 @@ def windows_at(
     return view[(slice(None), slice(None), *steps)]
 
 
+def matmul(op: graph.MatmulOp, a: Array, b: Array) -> Array:
+    return np.matmul(widened(a), widened(b))
+
+
 def in_groups(run: Callable[[Array, Array], Array], x: Array, w: Array, group: int) -> Array:
     """Return run(x part, w part) of every group of channels, joined along the channels."""
     parts = zip(np.split(x, group, 1), np.split(w, group, 0), strict=True)
@@ -221,12 +225,11 @@ def reduce(op: graph.ReduceOp, x: Array) -> Array:
 
 def arg_reduce(op: graph.ArgReduceOp, x: Array) -> Array:
     axis = op.axis.value.data
+    keepdims = op.keepdims is not None
+    ordered = x if op.select_last is None else np.flip(x, axis)
     find = np.argmax if op.kind.data == "max" else np.argmin
-    if op.select_last is not None:
-        found = x.shape[axis] - 1 - find(np.flip(x, axis), axis)
-    else:
-        found = find(x, axis)
-    return np.expand_dims(found, axis) if op.keepdims is not None else found
+    found = np.asarray(find(ordered, axis, keepdims=keepdims))
+    return found if op.select_last is None else x.shape[axis] - 1 - found
 
 
 def softmax(op: graph.SoftmaxOp, x: Array) -> Array:
@@ -241,7 +244,7 @@ def log_softmax(op: graph.LogSoftmaxOp | graph.SoftmaxOp, x: Array) -> Array:
 
 
 MEANING: dict[type[Operation], Meaning] = {
-    graph.MatmulOp: lambda op, a, b: np.matmul(widened(a), widened(b)),
+    graph.MatmulOp: matmul,
     graph.ConvOp: conv,
     graph.ConvTransposeOp: conv_transpose,
     graph.PoolOp: pool,

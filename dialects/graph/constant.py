@@ -12,6 +12,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from nn_opt.dialects.graph.traits import Fusion
 from nn_opt.ir.diagnostics import complaint
@@ -76,7 +77,7 @@ class ConstantOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
         value = parser.parse_attribute()
-        if isinstance(value, DenseIntOrFPElementsAttr):
+        if isa(value, DenseIntOrFPElementsAttr):
             type_: Attribute = value.type
         else:
             parser.parse_punctuation(":")

@@ -107,7 +107,8 @@ class ConvOp(GraphOp):
 
     def _result_shape(self) -> Shape:
         shapes = shape_of(self.x), shape_of(self.w)
-        windows = (field.get_values() for field in (self.strides, self.pads, self.dilations))
+        strides, pads = self.strides.get_values(), self.pads.get_values()
+        windows = strides, pads, self.dilations.get_values()
         group = self.group.value.data
         if (self.layout is None) != (self.weight_layout is None):
             raise ValueError("has one of layout and weight_layout, expected both or none")

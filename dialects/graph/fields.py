@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     Float32Type,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
@@ -23,13 +25,13 @@ from xdsl.printer import Printer
 
 Ints = DenseArrayBase[IntegerType]
 Floats = DenseArrayBase[Float32Type]
-Int = IntegerAttr[IntegerType]
-Float = FloatAttr[Float32Type]
+Int = IntegerAttr[IntegerType | IndexType]
+Float = FloatAttr[AnyFloat]
 
 INTS: AttrConstraint[Ints] = DenseArrayBase.constr(i64)
 FLOATS: AttrConstraint[Floats] = DenseArrayBase.constr(f32)
-INT: AttrConstraint[Int] = IntegerAttr.constr(i64)
-FLOAT: AttrConstraint[Float] = FloatAttr.constr(f32)
+INT = IntegerAttr.constr(i64)
+FLOAT = FloatAttr.constr(f32)
 
 NON_FINITE = {"nan": float("nan"), "inf": float("inf"), "minus_inf": float("-inf")}
 
@@ -140,7 +142,8 @@ def print_field(printer: Printer, name: str, value: Attribute) -> None:
         case FloatAttr():
             printer.print_string(f" {float_text(value.value.data)}")
         case DenseArrayBase():
-            printer.print_string(f" [{', '.join(map(_number_text, value.get_values()))}]")
+            numbers: Iterable[float] = value.iter_values()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
+            printer.print_string(f" [{', '.join(map(_number_text, numbers))}]")
         case _:
             printer.print_string(" ")
             printer.print_attribute(value)

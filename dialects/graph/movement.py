@@ -144,8 +144,8 @@ class SliceOp(GraphOp):
         )
 
     def infer_result_types(self) -> list[Attribute]:
-        fields = (self.starts, self.sizes, self.steps)
-        shape = slice_shape(shape_of(self.x), *(field.get_values() for field in fields))
+        starts, sizes = self.starts.get_values(), self.sizes.get_values()
+        shape = slice_shape(shape_of(self.x), starts, sizes, self.steps.get_values())
         return [tensor_type(shape, element_type(self.x))]
 
 
@@ -303,7 +303,8 @@ class ScatterElementsOp(GraphOp):
     def infer_result_types(self) -> list[Attribute]:
         check_indices(self.indices)
         check_same_elements(self.x, self.updates)
-        scatter_elements_shape(*map(shape_of, self.operands), self.axis.value.data)
+        shapes = shape_of(self.x), shape_of(self.indices), shape_of(self.updates)
+        scatter_elements_shape(*shapes, self.axis.value.data)
         return [self.x.type]
 
 

@@ -87,8 +87,8 @@ class PoolOp(GraphOp):
         check_positive("p", () if self.p is None else (self.p.value.data,))
 
     def infer_result_types(self) -> list[Attribute]:
-        fields = (self.kernel, self.strides, self.pads, self.dilations)
-        windows = [field.get_values() for field in fields]
+        kernel, dilations = self.kernel.get_values(), self.dilations.get_values()
+        windows = kernel, self.strides.get_values(), self.pads.get_values(), dilations
         ceil = self.ceil_mode is not None
         x = shape_of(self.x)
         if self.layout is None:

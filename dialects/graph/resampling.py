@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Reals = NDArray[np.floating[Any]]
+Reals = NDArray[Any]
 Indices = NDArray[np.int64]
 
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, operand_def, result_def, traits_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -116,7 +116,7 @@ class GraphOp(IRDLOperation, ABC):
         IRDLOperation.__init__(
             self, operands=operands, result_types=(placeholder,), properties=properties
         )
-        self.results = tuple(
+        self.results = SSAValues(
             OpResult(type_, self, index) for index, type_ in enumerate(self.infer_result_types())
         )
 
