@@ -298,6 +298,17 @@ func.func @fused(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> tensor<2x3xf32> {
   func.return %r : tensor<2x3xf32>
 }
 
+// CHECK-LABEL: @fused_nothing
+func.func @fused_nothing() {
+  // CHECK: graph.fused () attributes {note = "kept"} -> () {
+  // CHECK-NEXT: graph.yield
+  // CHECK-NEXT: }
+  graph.fused () attributes {note = "kept"} -> () {
+    graph.yield
+  }
+  func.return
+}
+
 // CHECK-LABEL: @scan
 func.func @scan(%h: tensor<3xf32>, %xs: tensor<9x3xf32>, %k: tensor<3xf32>) -> (tensor<3xf32>, tensor<9x3xf32>) {
   // CHECK: graph.scan (%[[A:.*]] = %h : tensor<3xf32>) over (%[[B:.*]] = %xs : tensor<9x3xf32>) reverse -> (tensor<3xf32>, tensor<9x3xf32>) {

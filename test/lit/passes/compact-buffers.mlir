@@ -1,0 +1,58 @@
+// RUN: nn-opt --compact-buffers %s | filecheck %s
+
+// CHECK-LABEL: @tile_keeps_one_iteration
+func.func @tile_keeps_one_iteration(%x: memref<8x16xf32>, %y: memref<8x16xf32>) attributes {num_outputs = 1 : i64} {
+  loop.for %i = 0 to 8 {
+    loop.for %o = 0 to 4 {
+      // CHECK: %[[T:.*]] = loop.alloc "t" : memref<1x4xf32, "stack">
+      %t = loop.alloc "t" : memref<8x16xf32, "stack">
+      loop.for %j = 0 to 4 {
+        %a = loop.load %x[%i, 4 * %o + %j] : memref<8x16xf32>
+        // CHECK: loop.store %a, %[[T]][0, %j] : memref<1x4xf32, "stack">
+        loop.store %a, %t[%i, 4 * %o + %j] : memref<8x16xf32, "stack">
+      }
+      loop.for %j = 0 to 4 {
+        // CHECK: loop.load %[[T]][0, -1 * %{{.*}} + 3] : memref<1x4xf32, "stack">
+        %a = loop.load %t[%i, 4 * %o + 3 - %j] : memref<8x16xf32, "stack">
+        loop.store %a, %y[%i, 4 * %o + %j] : memref<8x16xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: @whole_where_bases_differ
+func.func @whole_where_bases_differ(%y: memref<16xf32>) attributes {num_outputs = 1 : i64} {
+  loop.for %o = 0 to 4 {
+    // CHECK: loop.alloc "t" : memref<16xf32, "stack">
+    %t = loop.alloc "t" : memref<16xf32, "stack">
+    %c = arith.constant 1.0 : f32
+    loop.store %c, %t[4 * %o] : memref<16xf32, "stack">
+    %a = loop.load %t[%o] : memref<16xf32, "stack">
+    loop.store %a, %y[4 * %o] : memref<16xf32>
+  }
+  func.return
+}
+
+// CHECK-LABEL: @whole_where_read_with_or
+func.func @whole_where_read_with_or(%y: memref<16xf32>) attributes {num_outputs = 1 : i64} {
+  loop.for %o = 0 to 4 {
+    // CHECK: loop.alloc "t" : memref<16xf32, "stack">
+    %t = loop.alloc "t" : memref<16xf32, "stack">
+    %c = arith.constant 1.0 : f32
+    loop.store %c, %t[%o] : memref<16xf32, "stack">
+    %a = loop.load %t[%o] or 0.0 : memref<16xf32, "stack">
+    loop.store %a, %y[4 * %o] : memref<16xf32>
+  }
+  func.return
+}
+
+// CHECK-LABEL: @whole_where_copied
+func.func @whole_where_copied(%x: memref<16xf32>, %y: memref<16xf32>) attributes {num_outputs = 1 : i64} {
+  // CHECK: loop.alloc "t" : memref<16xf32>
+  %t = loop.alloc "t" : memref<16xf32>
+  loop.copy %x to %t : memref<16xf32> to memref<16xf32>
+  %a = loop.load %t[3] : memref<16xf32>
+  loop.store %a, %y[0] : memref<16xf32>
+  func.return
+}

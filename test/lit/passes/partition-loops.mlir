@@ -1,0 +1,48 @@
+// RUN: nn-opt --partition-loops %s | filecheck %s
+
+// CHECK-LABEL: @tail_is_peeled
+func.func @tail_is_peeled(%x: memref<10xf32>, %y: memref<10xf32>) attributes {num_outputs = 1 : i64} {
+  // CHECK:      loop.for %o = 0 to 2 {
+  // CHECK-NEXT:   loop.for %i = 0 to 4 {
+  // CHECK-NEXT:     loop.load %x[4 * %o + %i]
+  // CHECK:      loop.for %{{.*}} = 0 to 2 {
+  // CHECK-NEXT:   loop.load %x[%{{.*}} + 8]
+  // CHECK-NOT:  loop.if
+  loop.for %o = 0 to 3 {
+    loop.for %i = 0 to 4 {
+      loop.if (9 - 4 * %o - %i >= 0) {
+        %a = loop.load %x[4 * %o + %i] : memref<10xf32>
+        loop.store %a, %y[4 * %o + %i] : memref<10xf32>
+      }
+    }
+  }
+  // CHECK: func.return
+  func.return
+}
+
+// CHECK-LABEL: @rising_condition_stays
+func.func @rising_condition_stays(%y: memref<10xf32>) attributes {num_outputs = 1 : i64} {
+  // CHECK:      loop.for %i = 0 to 10 {
+  // CHECK-NEXT:   %{{.*}} = arith.constant
+  // CHECK-NEXT:   loop.if (%i - 3 >= 0) {
+  loop.for %i = 0 to 10 {
+    %c = arith.constant 1.0 : f32
+    loop.if (%i - 3 >= 0) {
+      loop.store %c, %y[%i] : memref<10xf32>
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: @condition_on_a_remainder_stays
+func.func @condition_on_a_remainder_stays(%y: memref<10xf32>) attributes {num_outputs = 1 : i64} {
+  // CHECK:      loop.for %i = 0 to 10 {
+  // CHECK:        loop.if (
+  loop.for %i = 0 to 10 {
+    %c = arith.constant 1.0 : f32
+    loop.if (1 - %i mod 4 >= 0) {
+      loop.store %c, %y[%i] : memref<10xf32>
+    }
+  }
+  func.return
+}
