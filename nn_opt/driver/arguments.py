@@ -194,5 +194,5 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
         "--check",
         type=float,
         metavar="RTOL",
-        help="run the module before and after each pass and compare",
+        help="run the module before and after each pass and compare (default: 1e-5)",
     )

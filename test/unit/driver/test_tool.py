@@ -195,3 +195,38 @@ def test_start_up_imports_nothing_heavy(twice: str):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "set()"
+
+
+@pytest.fixture
+def relu_model(tmp_path: Path) -> str:
+    """Write y = relu(x) for x of shape [batch, 3]."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"], name="only")],
+        "relu",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 3])],
+    )
+    path = tmp_path / "relu.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return str(path)
+
+
+def test_a_model_is_an_input(relu_model: str, capsys: pytest.CaptureFixture[str]):
+    assert main([relu_model, "--dim", "batch=2", "--infer-shapes", "--check"]) == 0
+    out, err = capsys.readouterr()
+    assert "graph.relu" in out
+    assert "tensor<2x3xf32>" in out
+    assert err == ""
+
+
+def test_a_broken_model_is_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(b"this is no model")
+    assert "broken.onnx" in refused(capsys, str(path))
+
+
+def test_a_wrong_size_is_a_message(relu_model: str, capsys: pytest.CaptureFixture[str]):
+    assert "expected NAME=SIZE" in refused(capsys, relu_model, "--dim", "batch")
