@@ -53,8 +53,16 @@ class FoldConstantsPass(ModulePass):
         (result,) = evaluate(op, [array for array in arrays if array is not None])
         constant = graph.ConstantOp(result)
         constant.location = op.location
-        Builder(InsertPoint.before(op)).insert(constant)
+        Builder(InsertPoint.before(outside_scans(op))).insert(constant)
         Rewriter.replace_op(op, (), [constant.results[0]])
+
+
+def outside_scans(op: Operation) -> Operation:
+    """Return the op, or the outermost scan around it: a constant is made once, not every step."""
+    parent = op.parent_op()
+    while isinstance(parent, graph.ScanOp):
+        op, parent = parent, parent.parent_op()
+    return op
 
 
 def is_foldable(op: Operation) -> bool:

@@ -56,3 +56,22 @@ def test_locations_and_dtypes_survive():
     (constant,) = [op for op in module.walk() if isinstance(op, graph.ConstantOp)]
     assert str(constant.location) == 'loc("node")'
     np.testing.assert_array_equal(run(module, [])[0], np.array([1, -3], np.int64))
+
+
+def test_constants_of_a_scan_are_made_before_it():
+    text = """
+      func.func @main(%h: tensor<2xf32>, %xs: tensor<3x2xf32>) -> tensor<2xf32> {
+        %last = graph.scan (%s = %h : tensor<2xf32>) over (%x = %xs : tensor<3x2xf32>) -> (tensor<2xf32>) {
+          %a = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+          %b = graph.neg %a : tensor<2xf32>
+          %t = graph.mul %x, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+          %n = graph.add %s, %t : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+          graph.yield %n : tensor<2xf32>
+        }
+        func.return %last : tensor<2xf32>
+      }"""
+    module = program(text)
+    assert_same(module, FoldConstantsPass())
+    names = [op.name for op in module.walk()]
+    assert names.index("graph.constant") < names.index("graph.scan")
+    assert "graph.neg" not in names
