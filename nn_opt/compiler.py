@@ -15,6 +15,7 @@ from nn_opt.origin import Dims, Origin, ShapeMap, origin_of
 from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.cache import Cache, key_of, open_cache
 from nn_opt.runtime.llvm import llvm
+from nn_opt.runtime.loader import RuntimeFault
 from nn_opt.runtime.manifest import Manifest
 from nn_opt.runtime.memory import Block
 from nn_opt.runtime.model import Model, Shapes
@@ -101,6 +102,7 @@ class Builder:
     def program(self, shapes: Shapes, *, profile: bool = False) -> Program:
         """Return the model compiled for inputs of these shapes."""
         assert self._manifest is not None, "the signature comes first"
+        require_runnable(self._target)
         external = sorted((self._manifest.external or {}).items())
         key = key_of([self._key, json.dumps([external, shapes, profile])])
         artifact = self._cache.load(key)
@@ -125,6 +127,21 @@ class Builder:
         assert self._manifest is not None, "the signature comes first"
         named = {i.name: list(s) for i, s in zip(self._manifest.inputs, shapes, strict=True)}
         return self._origin.module(self._dims, named)
+
+
+def require_runnable(target: str) -> None:
+    """Raise RuntimeFault if code for a target cannot run in this process."""
+    if target in HOST:
+        return
+    from nn_opt.ir.target import host, target_named
+
+    machine, here = target_named(target), host()
+    same_kind = machine.triple.split("-")[0] == here.triple.split("-")[0]
+    if not same_kind or machine.vector_bytes > here.vector_bytes:
+        raise RuntimeFault(
+            f"error: code for {target!r} cannot run on this {here.cpu}"
+            "\n  hint: the target 'cpu' is this machine; nn-compile makes code for others"
+        )
 
 
 def machine_stamp(target: str) -> str:

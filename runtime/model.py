@@ -57,7 +57,8 @@ class Model:
         self._lock = threading.Lock()
         self._latest: Shapes | None = None
         if manifest.is_static:
-            self._latest = tuple(info.sizes for info in manifest.inputs)
+            shapes = tuple(info.sizes for info in manifest.inputs)
+            self.outputs = self._at(shapes, self._programs).manifest.outputs
 
     def __call__(self, *arrays: object) -> Any:
         """Run on inputs in order; return the one output, or a tuple of them."""
