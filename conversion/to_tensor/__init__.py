@@ -1,0 +1,1 @@
+"""How each graph op becomes index formulas, one file a family."""

@@ -1,0 +1,187 @@
+"""Constants, recurrences, calls, and whole functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from nn_opt.conversion.to_tensor import (
+    contraction,
+    elementwise,
+    indexing,
+    layout,
+    movement,
+    pooling,
+    reduction,
+    resize,
+)
+from nn_opt.conversion.to_tensor.lowering import Array, Lowering
+from nn_opt.conversion.to_tensor.scalar import storage
+from nn_opt.dialects import graph, tensor
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.resources import resource_of
+from nn_opt.ir.rewriting import carry_location
+from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of, tensor_type
+
+Converter = Callable[[Lowering, Any], Array]
+
+CONVERTERS: dict[str, Converter] = {
+    **contraction.CONVERTERS,
+    **elementwise.CONVERTERS,
+    **indexing.CONVERTERS,
+    **layout.CONVERTERS,
+    **movement.CONVERTERS,
+    **pooling.CONVERTERS,
+    **reduction.CONVERTERS,
+    **resize.CONVERTERS,
+}
+
+
+def lowered_type(type_: Attribute) -> Attribute:
+    """Return a tensor type with elements as they are stored; any other type stays."""
+    if isinstance(type_, TensorType):
+        return tensor_type(shape_of(type_), storage(element_type(type_)))
+    return type_
+
+
+def convert_function(function: func.FuncOp) -> None:
+    """Rebuild a function's type and body; an entry function keeps its dtypes as attributes."""
+    types = function.function_type
+    if not function.is_declaration and "kernel" not in function.attributes:
+        function.attributes["arg_dtypes"] = dtype_names(types.inputs)
+        function.attributes["result_dtypes"] = dtype_names(types.outputs)
+    function.function_type = FunctionType.from_lists(
+        [lowered_type(type_) for type_ in types.inputs],
+        [lowered_type(type_) for type_ in types.outputs],
+    )
+    if function.is_declaration:
+        return
+    old = function.body.detach_block(0)
+    new = lowered_block(old)
+    k = Lowering(dict(zip(old.args, new.args, strict=True)))
+    fill(k, old, new)
+    discard(old)
+    function.body.add_block(new)
+
+
+def dtype_names(types: Sequence[Attribute]) -> ArrayAttr[StringAttr]:
+    """Return the NumPy names of the element types, which the types below the graph lack."""
+    return ArrayAttr(StringAttr(numpy_dtype(element_type(type_)).name) for type_ in types)
+
+
+def lowered_block(old: Block) -> Block:
+    """Return an empty block with the arguments of `old`, as they are stored."""
+    new = Block(arg_types=[lowered_type(argument.type) for argument in old.args])
+    for argument, before in zip(new.args, old.args, strict=True):
+        argument.name_hint = before.name_hint
+    return new
+
+
+def fill(k: Lowering, old: Block, new: Block) -> None:
+    """Add to `new` what each op of `old` becomes; what is not of the graph is copied."""
+    for op in old.ops:
+        inner = Block()
+        with ImplicitBuilder(inner):
+            results = _convert(k, op)
+        for before, after in zip(op.results, results, strict=True):
+            k.values[before] = after
+            after.name_hint = after.name_hint or before.name_hint
+        made = list(inner.ops)
+        for new_op in made:
+            new_op.detach()
+        carry_location(op.location, made)
+        new.add_ops(made)
+
+
+def discard(old: Block) -> None:
+    """Drop the ops of a block that nothing reads any more."""
+    for op in list(old.ops):
+        op.drop_all_references()
+    old.erase(safe_erase=False)
+
+
+def _convert(k: Lowering, op: Operation) -> Sequence[SSAValue]:
+    rule = STRUCTURE.get(type(op))
+    if rule is not None:
+        return rule(k, op)
+    if op.name not in CONVERTERS:
+        return _copy(k, op)
+    _check(op)
+    return [CONVERTERS[op.name](k, op).value]
+
+
+def _check(op: Operation) -> None:
+    for value in (*op.operands, *op.results):
+        if not is_static(value):
+            problem = f"a size of {value.type} is unknown, and formulas need all of them"
+            raise PassFailedException(
+                complaint(op, problem, hint="give sizes, then run --infer-shapes")
+            )
+
+
+def _copy(k: Lowering, op: Operation) -> Sequence[SSAValue]:
+    """Copy an op of another dialect; graph ops without a rule too, for the legality check."""
+    return op.clone(dict(k.values)).results
+
+
+def convert_constant(k: Lowering, op: graph.ConstantOp) -> Sequence[SSAValue]:
+    """The same bytes; unsigned integers are seen as signed ones."""
+    array, type_ = op.array(), lowered_type(op.result.type)
+    dtype = numpy_dtype(element_type(type_))
+    value = op.value if array.dtype == dtype else resource_of(signless(array, dtype))
+    return [tensor.ConstantOp(value, type_).result]
+
+
+def signless(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return the same bytes as the dtype that integers have below the graph."""
+    return np.ascontiguousarray(array).view(dtype).reshape(array.shape)
+
+
+def convert_scan(k: Lowering, op: graph.ScanOp) -> Sequence[SSAValue]:
+    """graph.scan  ->  tensor.scan, its body converted"""
+    old = op.body.block
+    new = lowered_block(old)
+    k.values.update(zip(old.args, new.args, strict=True))
+    fill(k, old, new)
+    scan = tensor.ScanOp(
+        [k.values[value] for value in op.inputs],
+        Region(new),
+        [lowered_type(result.type) for result in op.outputs],
+        num_states=op.states,
+        reverse=op.reverse is not None,
+    )
+    return scan.outputs
+
+
+def convert_fused(k: Lowering, op: graph.FusedOp) -> Sequence[SSAValue]:
+    problem = "is still a region here, expected a call of a kernel"
+    raise PassFailedException(complaint(op, problem, hint="run --outline-kernels before"))
+
+
+def convert_yield(k: Lowering, op: graph.YieldOp) -> Sequence[SSAValue]:
+    tensor.YieldOp(*(k.values[value] for value in op.values))
+    return []
+
+
+def convert_call(k: Lowering, op: func.CallOp) -> Sequence[SSAValue]:
+    """The same call, types lowered."""
+    types = [lowered_type(result.type) for result in op.results]
+    call = func.CallOp(op.callee, [k.values[value] for value in op.arguments], types)
+    call.attributes |= op.attributes
+    return call.results
+
+
+STRUCTURE: dict[type[Operation], Callable[[Lowering, Any], Sequence[SSAValue]]] = {
+    graph.ConstantOp: convert_constant,
+    graph.ScanOp: convert_scan,
+    graph.FusedOp: convert_fused,
+    graph.YieldOp: convert_yield,
+    func.CallOp: convert_call,
+}

@@ -1,0 +1,266 @@
+"""Elementwise graph ops: one formula each, over operands read as NumPy broadcasts them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, i1
+from xdsl.ir import Operation, SSAValue
+
+from nn_opt.conversion.to_tensor.lowering import Array, Lowering
+from nn_opt.conversion.to_tensor.scalar import (
+    F64,
+    Number,
+    Scalar,
+    constant,
+    remainder,
+    width,
+    working,
+)
+from nn_opt.dialects import graph
+from nn_opt.ir.resources import array_of
+from nn_opt.ir.types import element_type, shape_of
+
+Formula = Callable[..., Scalar]  # (op, an element of each operand) -> an element of the result
+
+
+def _float(attr: FloatAttr[AnyFloat]) -> float:
+    return attr.value.data
+
+
+def _sign(x: Scalar) -> Scalar:
+    if x.is_float:
+        return x.compare("gt", 0).select(1, x.compare("lt", 0).select(-1, x))
+    positive = x.compare("ne" if not x.is_signed else "gt", 0).cast(x.type)
+    return positive - x.compare("lt", 0).cast(x.type) if x.is_signed else positive
+
+
+def _softplus(x: Scalar) -> Scalar:
+    """log(1 + exp(x)) without overflow."""
+    return x.maximum(0) + (-abs(x)).call("exp").call("log1p")
+
+
+def _elu(x: Scalar, alpha: float) -> Scalar:
+    return x.compare("lt", 0).select(x.call("expm1") * alpha, x)
+
+
+def _celu(op: Any, x: Scalar) -> Scalar:
+    alpha = _float(op.alpha)
+    return x.maximum(0) + ((x / alpha).call("expm1") * alpha).minimum(0)
+
+
+def _selu(op: Any, x: Scalar) -> Scalar:
+    scaled = x.compare("gt", 0).select(x, x.call("expm1") * _float(op.alpha))
+    return scaled * _float(op.gamma)
+
+
+def _gelu(op: Any, x: Scalar) -> Scalar:
+    if op.approximate.data == "none":
+        return x * 0.5 * ((x * math.sqrt(0.5)).call("erf") + 1)
+    inner = (x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)
+    return x * 0.5 * (inner.call("tanh") + 1)
+
+
+def _isinf(op: Any, x: Scalar) -> Scalar:
+    found = constant(0, i1)
+    if op.detect_positive is not None:
+        found = x.compare("eq", math.inf)
+    if op.detect_negative is not None:
+        found = found | x.compare("eq", -math.inf)
+    return found
+
+
+def _floor(word: str) -> Formula:
+    """floor, ceil and round leave integers alone."""
+    return lambda op, x: x.call(word) if x.is_float else x
+
+
+UNARY: dict[str, Formula] = {
+    "relu": lambda op, x: x.maximum(0),
+    "neg": lambda op, x: -x,
+    "abs": lambda op, x: abs(x),
+    "reciprocal": lambda op, x: 1 / x,
+    "sigmoid": lambda op, x: 1 / ((-x).call("exp") + 1),
+    "floor": _floor("floor"),
+    "ceil": _floor("ceil"),
+    "round": _floor("roundeven"),
+    "sign": lambda op, x: _sign(x),
+    "softplus": lambda op, x: _softplus(x),
+    "softsign": lambda op, x: x / (abs(x) + 1),
+    "hard_swish": lambda op, x: x * (x * (1 / 6) + 0.5).maximum(0).minimum(1),
+    "mish": lambda op, x: x * _softplus(x).call("tanh"),
+    "not": lambda op, x: ~x,
+    "bitwise_not": lambda op, x: ~x,
+    "dropout": lambda op, x: x,
+    "leaky_relu": lambda op, x: x.compare("lt", 0).select(x * _float(op.alpha), x),
+    "elu": lambda op, x: _elu(x, _float(op.alpha)),
+    "selu": _selu,
+    "celu": _celu,
+    "hard_sigmoid": lambda op, x: (x * _float(op.alpha) + _float(op.beta)).maximum(0).minimum(1),
+    "thresholded_relu": lambda op, x: x.compare("gt", _float(op.alpha)).select(x, 0),
+    "gelu": _gelu,
+    "isnan": lambda op, x: x.is_nan(),
+    "isinf": _isinf,
+    "cast": lambda op, x: x.cast(working(element_type(op.results[0]))),
+}
+CALLS = "exp log sqrt tanh erf sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
+
+
+def _call(word: str) -> Formula:
+    return lambda op, x: x.call(word)
+
+
+UNARY |= {word: _call(word) for word in CALLS}
+
+
+def uniform_value(value: SSAValue) -> Number | None:
+    """Return the one number that every element of a constant has, if so."""
+    if not isinstance(value.owner, graph.ConstantOp):
+        return None
+    array = array_of(value.owner.value, value.type)
+    first = array.reshape(-1)[:1]
+    if array.size == 0 or not np.array_equal(array, np.broadcast_to(first, array.shape)):
+        return None
+    return first[0].item()
+
+
+def _pow(op: Any, x: Scalar, exponent: Scalar) -> Scalar:
+    known = uniform_value(op.operands[1])
+    if known in POWERS and (x.is_float or known in (0, 1, 2, 3, 4)):
+        return POWERS[known](x)
+    if x.is_float:
+        return x.power(exponent.cast(x.type))
+    if exponent.is_float:
+        return x.cast(F64).power(exponent.cast(F64)).cast(x.type)
+    return _integer_power(x, exponent.cast(x.type))
+
+
+POWERS: dict[Number | None, Callable[[Scalar], Scalar]] = {
+    0: lambda x: x.like(1),
+    1: lambda x: x,
+    2: lambda x: x * x,
+    3: lambda x: x * x * x,
+    4: lambda x: (x * x) * (x * x),
+    0.5: lambda x: x.call("sqrt"),
+    -1: lambda x: 1 / x,
+    -2: lambda x: 1 / (x * x),
+    -0.5: lambda x: 1 / x.call("sqrt"),
+}
+
+
+def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
+    """By squaring; exact for any power that fits 64 bits, and 1 / base**n truncates to 0."""
+    result, square = base.like(1), base
+    for bit in range(min(6, width(base.type) - 1)):
+        used = (exponent & (1 << bit)).compare("ne", 0)
+        result = used.select(result * square, result)
+        square = square * square
+    if not exponent.is_signed:
+        return result
+    vanishes = exponent.compare("lt", 0) & abs(base).compare("ne", 1)
+    return vanishes.select(0, result)
+
+
+def _mod(op: Any, x: Scalar, y: Scalar) -> Scalar:
+    if x.is_float:
+        rest = _float_remainder(x, y)
+        wrong = rest.compare("lt", 0) ^ y.compare("lt", 0)
+    else:
+        rest = remainder(x, y)
+        wrong = (rest ^ y).compare("lt", 0)
+    if op.fmod is not None or not (x.is_float or x.is_signed):
+        return rest
+    return (rest.compare("ne", 0) & wrong).select(rest + y, rest)
+
+
+def _float_remainder(x: Scalar, y: Scalar) -> Scalar:
+    """x - trunc(x / y) * y in double precision; exact while the quotient is below 2**29."""
+    wide_x, wide_y = x.cast(F64), y.cast(F64)
+    rest = wide_x - (wide_x / wide_y).call("trunc") * wide_y
+    size = abs(wide_y)
+    negative = wide_x.compare("lt", 0)
+    over = negative.select(rest.compare("gt", 0), rest.compare("lt", 0))
+    step = negative.select(-size, size)
+    rest = over.select(rest + step, rest)
+    endless = size.compare("eq", math.inf) & abs(wide_x).compare("lt", math.inf)
+    return endless.select(wide_x, rest).cast(x.type)
+
+
+def _shift(op: Any, x: Scalar, amount: Scalar) -> Scalar:
+    """A shift by all bits or more leaves 0."""
+    bits = width(x.type)
+    inside = amount.compare("lt", bits)
+    word = "shl" if op.direction.data == "left" else "shr"
+    return inside.select(x.binary(word, inside.select(amount, 0)), 0)
+
+
+def _clip(op: Any, x: Scalar, *bounds: Scalar) -> Scalar:
+    remaining = list(bounds)
+    if op.low is not None:
+        x = x.maximum(remaining.pop(0))
+    return x.minimum(remaining.pop(0)) if op.high is not None else x
+
+
+def _binary(word: str) -> Formula:
+    return lambda op, x, y: x.binary(word, y)
+
+
+def _compare(word: str) -> Formula:
+    return lambda op, x, y: x.compare(word, y)
+
+
+NARY: dict[str, Formula] = {
+    **{word: _binary(word) for word in ("add", "sub", "mul", "max", "min", "and", "or", "xor")},
+    **{f"bitwise_{word}": _binary(word) for word in ("and", "or", "xor")},
+    "div": lambda op, x, y: x / y,
+    "pow": _pow,
+    "mod": _mod,
+    "shift": _shift,
+    "prelu": lambda op, x, slope: x.compare("lt", 0).select(x * slope, x),
+    "equal": _compare("eq"),
+    "less": _compare("lt"),
+    "less_equal": _compare("le"),
+    "greater": _compare("gt"),
+    "greater_equal": _compare("ge"),
+    "where": lambda op, condition, then, otherwise: condition.select(then, otherwise),
+    "clip": _clip,
+}
+
+
+def convert_elementwise(k: Lowering, op: Operation) -> Array:
+    """Return one compute of the op's formula."""
+    word = op.name.removeprefix("graph.")
+    formula = UNARY[word] if word in UNARY else NARY[word]
+    arrays = [k.array(operand) for operand in op.operands]
+    result = op.results[0]
+    return k.compute(
+        word,
+        shape_of(result),
+        element_type(result),
+        lambda b: formula(op, *(b.broadcast(array) for array in arrays)),
+    )
+
+
+def convert_batch_norm(k: Lowering, op: graph.BatchNormOp) -> Array:
+    """(x - mean) / sqrt(var + epsilon) * scale + bias, by channel."""
+    x, scale, bias, mean, var = (k.array(operand) for operand in op.operands)
+    epsilon = _float(op.epsilon)
+    channel = 1 if x.rank > 1 else 0
+
+    def formula(b: Any) -> Scalar:
+        def of(array: Array) -> Scalar:
+            return b.read(array, [b.par[channel]])
+
+        spread = (of(var) + epsilon).call("sqrt")
+        return (b.read(x, b.par) - of(mean)) / spread * of(scale) + of(bias)
+
+    return k.compute("batch_norm", x.shape, x.dtype, formula)
+
+
+CONVERTERS = {
+    **{f"graph.{word}": convert_elementwise for word in (*UNARY, *NARY)},
+    "graph.batch_norm": convert_batch_norm,
+}

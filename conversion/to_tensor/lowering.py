@@ -1,0 +1,307 @@
+"""What converters build with: arrays, computes and the body of a compute."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from nn_opt.conversion.to_tensor.scalar import (
+    INDEX,
+    Number,
+    Scalar,
+    is_unsigned,
+    storage,
+    width,
+    working,
+)
+from nn_opt.dialects import tensor
+from nn_opt.ir.affine import range_of, simplify
+from nn_opt.ir.resources import Array as NumpyArray
+from nn_opt.ir.resources import resource_of, tensor_type_of
+from nn_opt.ir.types import element_type, shape_of, tensor_type
+
+Index = AffineExpr | Scalar | int
+Formula = Callable[["Body"], Scalar]
+Formulas = Callable[["Body"], Sequence[Scalar]]
+Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
+
+
+@dataclass(frozen=True)
+class Array:
+    """A tensor of the new level; `dtype` is the graph's element type, with its sign."""
+
+    value: SSAValue
+    dtype: Attribute
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.value)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True)
+class Body:
+    """The body of a compute under construction: its axes as index expressions, and reads."""
+
+    sizes: tuple[int, ...]
+    rank: int
+    arguments: Sequence[SSAValue]
+
+    @property
+    def axes(self) -> list[AffineExpr]:
+        """All axes, `par` first."""
+        return [AffineExpr.dimension(axis) for axis in range(len(self.sizes))]
+
+    @property
+    def par(self) -> list[AffineExpr]:
+        """The result's axes."""
+        return self.axes[: self.rank]
+
+    @property
+    def red(self) -> list[AffineExpr]:
+        """The axes reduced over."""
+        return self.axes[self.rank :]
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        return [(0, max(size - 1, 0)) for size in self.sizes]
+
+    def element(
+        self, source: Array, indices: Sequence[Index], default: Number | None = None
+    ) -> Scalar:
+        """Return one element as it is stored; `default` stands for those outside."""
+        operands: list[SSAValue] = []
+        map = [self._operand(index, operands) for index in indices]
+        if default is not None and self._inside(source, indices):
+            default = None
+        op = tensor.ReadOp(source.value, operands, map, default)
+        return Scalar(op.result, source.dtype)
+
+    def read(
+        self, source: Array, indices: Sequence[Index], default: Number | None = None
+    ) -> Scalar:
+        """Return one element, half floats widened for arithmetic."""
+        return self.element(source, indices, default).cast(working(source.dtype))
+
+    def broadcast(self, source: Array, axes: Sequence[AffineExpr] | None = None) -> Scalar:
+        """Read at the trailing axes, as NumPy broadcasts."""
+        return self.read(source, broadcast_indices(source, self.par if axes is None else axes))
+
+    def index(self, expr: AffineExpr | int) -> Scalar:
+        """Return an index expression as a value; its divisions see no negative number."""
+        if isinstance(expr, int):
+            expr = AffineExpr.constant(expr)
+        return self._value(simplify(expr, self.ranges))
+
+    def _value(self, expr: AffineExpr) -> Scalar:
+        match expr:
+            case AffineConstantExpr(value=value):
+                return Scalar(arith.ConstantOp(IntegerAttr(value, INDEX)).result, INDEX, value)
+            case AffineDimExpr(position=position):
+                return Scalar(self.arguments[position], INDEX)
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add, lhs=lhs, rhs=rhs):
+                return self._value(lhs) + self._value(rhs)
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=lhs, rhs=rhs):
+                return self._value(lhs) * self._value(rhs)
+            case AffineBinaryOpExpr():
+                return self._division(expr)
+            case _:
+                raise AssertionError(f"not an expression of axes: {expr}")
+
+    def _division(self, expr: AffineBinaryOpExpr) -> Scalar:
+        assert isinstance(expr.rhs, AffineConstantExpr)
+        divisor = expr.rhs.value
+        low, _ = range_of(expr.lhs, self.ranges)
+        periods = max(0, -(low // divisor))
+        dividend = self._value(expr.lhs)
+        if periods:
+            dividend = dividend + periods * divisor
+        if expr.kind is AffineBinaryOpKind.Mod:
+            return Scalar(arith.RemUIOp(dividend.value, dividend.like(divisor).value).result, INDEX)
+        quotient = arith.DivUIOp(dividend.value, dividend.like(divisor).value)
+        return (
+            Scalar(quotient.result, INDEX) - periods if periods else Scalar(quotient.result, INDEX)
+        )
+
+    def _operand(self, index: Index, operands: list[SSAValue]) -> AffineExpr:
+        """Return the index as an expression over `operands`, which grow by what it needs."""
+        if isinstance(index, int):
+            return AffineExpr.constant(index)
+        if isinstance(index, Scalar):
+            return AffineExpr.dimension(_position(index.value, operands))
+        expr = simplify(index, self.ranges)
+        dims = [
+            AffineExpr.dimension(_position(self.arguments[axis], operands))
+            if axis in expr.used_dims()
+            else AffineExpr.constant(0)
+            for axis in range(len(self.sizes))
+        ]
+        return expr.replace_dims_and_symbols(dims, ())
+
+    def _inside(self, source: Array, indices: Sequence[Index]) -> bool:
+        for index, size in zip(indices, source.shape, strict=True):
+            if isinstance(index, Scalar):
+                return False
+            expr = AffineExpr.constant(index) if isinstance(index, int) else index
+            low, high = range_of(expr, self.ranges)
+            if low < 0 or high >= size:
+                return False
+        return True
+
+
+def _position(value: SSAValue, operands: list[SSAValue]) -> int:
+    if value not in operands:
+        operands.append(value)
+    return operands.index(value)
+
+
+def broadcast_indices(source: Array, axes: Sequence[AffineExpr]) -> list[Index]:
+    """Return the indices that read `source` as broadcast to the given axes."""
+    trailing = axes[len(axes) - source.rank :]
+    return [0 if size == 1 else axis for size, axis in zip(source.shape, trailing, strict=True)]
+
+
+@dataclass
+class Lowering:
+    """One function under conversion: the new values of old ones, and the stage names taken."""
+
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    stages: Counter[str] = field(default_factory=Counter[str])
+
+    def array(self, value: SSAValue) -> Array:
+        """Return what a graph value has become."""
+        return Array(self.values[value], element_type(value))
+
+    def stage_name(self, word: str) -> str:
+        """Return `word`, or `word_1` .. if the function has a stage of that name."""
+        self.stages[word] += 1
+        count = self.stages[word]
+        return word if count == 1 else f"{word}_{count - 1}"
+
+    def constant(self, array: NumpyArray) -> Array:
+        """Return a small table of the compiler's."""
+        type_ = tensor_type_of(array)
+        op = tensor.ConstantOp(resource_of(array), type_)
+        return Array(op.result, type_.get_element_type())
+
+    def view(self, source: Array, shape: Sequence[int]) -> Array:
+        """Return the same elements under another shape."""
+        if tuple(shape) == source.shape:
+            return source
+        return Array(tensor.ViewOp(source.value, shape).result, source.dtype)
+
+    def compute(
+        self,
+        word: str,
+        shape: Sequence[int],
+        dtype: Attribute,
+        formula: Formula,
+        *,
+        reduce: Sequence[int] = (),
+        combiner: str | None = None,
+        names: str = "",
+    ) -> Array:
+        """Return a new stage; without axes to reduce, the formula alone.
+
+        names: one word an axis, for the reader of the text.
+        """
+        if combiner in ("max", "min") and reduce and is_unsigned(dtype):
+            return self._unsigned_extreme(word, shape, dtype, formula, reduce, combiner)
+        sizes = (*shape, *reduce)
+        block = tensor.ComputeOp.body_block(len(sizes))
+        for argument, name in zip(block.args, names.split() or axis_names(sizes), strict=True):
+            argument.name_hint = name
+        with ImplicitBuilder(block):
+            result = formula(Body(sizes, len(shape), block.args)).cast(dtype)
+            tensor.YieldOp(result.value)
+        op = tensor.ComputeOp(
+            self.stage_name(word),
+            Region(block),
+            [tensor_type(shape, storage(dtype))],
+            reduce_sizes=reduce,
+            combiner=combiner if reduce else None,
+        )
+        return Array(op.result[0], dtype)
+
+    def _unsigned_extreme(
+        self,
+        word: str,
+        shape: Sequence[int],
+        dtype: Attribute,
+        formula: Formula,
+        reduce: Sequence[int],
+        combiner: str,
+    ) -> Array:
+        """max and min compare signed: flip the top bit before and after, which keeps the order."""
+        signed = storage(dtype)
+        flipped = self.compute(
+            word,
+            shape,
+            signed,
+            lambda b: _flip_sign(formula(b).cast(signed)),
+            reduce=reduce,
+            combiner=combiner,
+        )
+        return self.compute(
+            f"{word}.sign", shape, dtype, lambda b: _flip_sign(b.element(flipped, b.par))
+        )
+
+    def fold(
+        self,
+        word: str,
+        shape: Sequence[int],
+        dtypes: Sequence[Attribute],
+        formula: Formulas,
+        *,
+        reduce: Sequence[int],
+        init: Sequence[Number],
+        combine: Combine,
+    ) -> list[Array]:
+        """Return a reduction with a combiner of its own, over a tuple of values."""
+        types = [storage(dtype) for dtype in dtypes]
+        sizes = (*shape, *reduce)
+        body, region = tensor.ComputeOp.body_block(len(sizes)), Block(arg_types=types * 2)
+        for argument, name in zip(body.args, axis_names(sizes), strict=True):
+            argument.name_hint = name
+        with ImplicitBuilder(body):
+            values = formula(Body(sizes, len(shape), body.args))
+            tensor.YieldOp(*(value.value for value in values))
+        with ImplicitBuilder(region):
+            arguments = [Scalar(a, t) for a, t in zip(region.args, [*dtypes] * 2, strict=True)]
+            values = combine(arguments[: len(types)], arguments[len(types) :])
+            tensor.YieldOp(*(value.value for value in values))
+        op = tensor.ComputeOp(
+            self.stage_name(word),
+            Region(body),
+            [tensor_type(shape, type_) for type_ in types],
+            reduce_sizes=reduce,
+            combiner="custom",
+            combine=Region(region),
+            init=init,
+        )
+        return [Array(result, dtype) for result, dtype in zip(op.result, dtypes, strict=True)]
+
+
+def axis_names(sizes: Sequence[int]) -> list[str]:
+    """Return i, j, k, ... for axes that have no names of their own."""
+    return list("ijklmnpqrs"[: len(sizes)]) if len(sizes) <= 10 else ["i"] * len(sizes)
+
+
+def _flip_sign(scalar: Scalar) -> Scalar:
+    return scalar ^ (1 << (width(scalar.type) - 1))

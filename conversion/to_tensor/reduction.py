@@ -1,0 +1,257 @@
+"""Reductions: sums and extremes along axes, softmax, positions of extremes, running sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects.builtin import AnyFloat, i1
+from xdsl.ir import Attribute, Block, Region
+from xdsl.ir.affine import AffineExpr
+
+from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
+from nn_opt.conversion.to_tensor.movement import transpose
+from nn_opt.conversion.to_tensor.scalar import F64, I64, Scalar, constant, storage, working
+from nn_opt.dialects import graph, tensor
+from nn_opt.dialects.tensor import identity_of
+from nn_opt.ir.types import shape_of, tensor_type
+
+Step = Callable[[Scalar], Scalar]
+
+
+def _same(x: Scalar) -> Scalar:
+    return x
+
+
+# kind: combiner, what is combined of each element, what is done to the total
+KINDS: dict[str, tuple[str, Step, Step]] = {
+    "sum": ("add", _same, _same),
+    "mean": ("add", _same, _same),
+    "max": ("max", _same, _same),
+    "min": ("min", _same, _same),
+    "prod": ("mul", _same, _same),
+    "l1": ("add", abs, _same),
+    "l2": ("add", lambda x: x * x, lambda x: _real(x, "sqrt")),
+    "log_sum": ("add", _same, lambda x: _real(x, "log")),
+    "sum_square": ("add", lambda x: x * x, _same),
+}
+BOOL_COMBINERS = {"max": "or", "min": "and"}
+
+
+def _real(x: Scalar, function: str) -> Scalar:
+    """Return a float function of a number of any type."""
+    return x.call(function) if x.is_float else x.cast(F64).call(function).cast(x.type)
+
+
+def convert_reduce(k: Lowering, op: graph.ReduceOp) -> Array:
+    """One stage that combines, and one that finishes where the kind or the type asks for it."""
+    x = k.array(op.x)
+    axes = normal_axes(op.axes.get_values(), x.rank)
+    shape = shape_of(op.result)
+    if op.kind.data == "log_sum_exp":
+        return k.view(_log_sum_exp(k, x, axes), shape)
+    combiner, before, after = KINDS[op.kind.data]
+    total = reduce_axes(k, op.kind.data, x, axes, combiner, before)
+    count = math.prod(x.shape[axis] for axis in axes)
+
+    def finish(b: Body) -> Scalar:
+        value = b.read(total, b.par)
+        return value / count if op.kind.data == "mean" else after(value)
+
+    if op.kind.data == "mean" or after is not _same or total.dtype != x.dtype:
+        total = k.compute(f"{op.kind.data}.end", total.shape, x.dtype, finish)
+    return k.view(total, shape)
+
+
+def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
+    """Return the axes counted from the front, in order."""
+    return sorted(axis % rank for axis in axes)
+
+
+def accumulator(dtype: Attribute, combiner: str) -> Attribute:
+    """Return the type that a reduction runs in: sums of half floats are single."""
+    return working(dtype) if combiner in ("add", "mul") else dtype
+
+
+def reduce_axes(
+    k: Lowering, word: str, x: Array, axes: Sequence[int], combiner: str, before: Step = _same
+) -> Array:
+    """Return `x` combined over `axes`, which the result lacks."""
+    kept = [axis for axis in range(x.rank) if axis not in axes]
+    if x.dtype == i1:
+        combiner = BOOL_COMBINERS.get(combiner, combiner)
+
+    def formula(b: Body) -> Scalar:
+        return before(b.read(x, _merge(x.rank, kept, b.par, axes, b.red)))
+
+    return k.compute(
+        word,
+        [x.shape[axis] for axis in kept],
+        accumulator(x.dtype, combiner),
+        formula,
+        reduce=[x.shape[axis] for axis in axes],
+        combiner=combiner,
+    )
+
+
+def _merge(
+    rank: int,
+    kept: Sequence[int],
+    par: Sequence[AffineExpr],
+    axes: Sequence[int],
+    red: Sequence[AffineExpr],
+) -> list[Index]:
+    """Return one index a dimension: `par` for those kept, `red` for those reduced."""
+    place = dict(zip([*kept, *axes], [*par, *red], strict=True))
+    return [place[axis] for axis in range(rank)]
+
+
+def _without(indices: Sequence[AffineExpr], axes: Sequence[int]) -> list[Index]:
+    return [index for axis, index in enumerate(indices) if axis not in axes]
+
+
+def _log_sum_exp(k: Lowering, x: Array, axes: Sequence[int]) -> Array:
+    """log(sum(exp(x - max))) + max, where an infinite max counts as 0."""
+    top = reduce_axes(k, "log_sum_exp.max", x, axes, "max")
+    kept = [axis for axis in range(x.rank) if axis not in axes]
+
+    def shift(b: Body, indices: Sequence[Index]) -> Scalar:
+        value = b.read(top, indices)
+        return abs(value).compare("lt", math.inf).select(value, 0)
+
+    def formula(b: Body) -> Scalar:
+        element = b.read(x, _merge(x.rank, kept, b.par, axes, b.red))
+        return (element - shift(b, list(b.par))).call("exp")
+
+    sizes = [x.shape[axis] for axis in axes]
+    dtype = working(x.dtype)
+    total = k.compute("log_sum_exp.sum", top.shape, dtype, formula, reduce=sizes, combiner="add")
+    return k.compute(
+        "log_sum_exp",
+        top.shape,
+        x.dtype,
+        lambda b: b.read(total, b.par).call("log") + shift(b, list(b.par)),
+    )
+
+
+def convert_softmax(k: Lowering, op: graph.SoftmaxOp) -> Array:
+    """max, exp(x - max), sum, quotient."""
+    x = k.array(op.x)
+    axes = normal_axes([op.axis.value.data], x.rank)
+    dtype = working(x.dtype)
+    top = reduce_axes(k, "softmax.max", x, axes, "max")
+
+    def exponential(b: Body) -> Scalar:
+        return (b.read(x, b.par) - b.read(top, _without(b.par, axes))).call("exp")
+
+    exp = k.compute("softmax.exp", x.shape, dtype, exponential)
+    total = reduce_axes(k, "softmax.sum", exp, axes, "add")
+    return k.compute(
+        "softmax",
+        x.shape,
+        x.dtype,
+        lambda b: b.read(exp, b.par) / b.read(total, _without(b.par, axes)),
+    )
+
+
+def convert_log_softmax(k: Lowering, op: graph.LogSoftmaxOp) -> Array:
+    """max, sum of exp(x - max), (x - max) - log(sum)."""
+    x = k.array(op.x)
+    axes = normal_axes([op.axis.value.data], x.rank)
+    kept = [axis for axis in range(x.rank) if axis not in axes]
+    top = reduce_axes(k, "log_softmax.max", x, axes, "max")
+
+    def exponential(b: Body) -> Scalar:
+        element = b.read(x, _merge(x.rank, kept, b.par, axes, b.red))
+        return (element - b.read(top, b.par)).call("exp")
+
+    def formula(b: Body) -> Scalar:
+        row = _without(b.par, axes)
+        return b.read(x, b.par) - b.read(top, row) - b.read(total, row).call("log")
+
+    sizes = [x.shape[axis] for axis in axes]
+    dtype = working(x.dtype)
+    total = k.compute(
+        "log_softmax.sum", top.shape, dtype, exponential, reduce=sizes, combiner="add"
+    )
+    return k.compute("log_softmax", x.shape, x.dtype, formula)
+
+
+def convert_arg_reduce(k: Lowering, op: graph.ArgReduceOp) -> Array:
+    """Fold (value, position) pairs: a better value wins, or an equal one with `select_last`."""
+    x = k.array(op.x)
+    axes = normal_axes([op.axis.value.data], x.rank)
+    kept = [axis for axis in range(x.rank) if axis not in axes]
+    kind, last = op.kind.data, op.select_last is not None
+    better = {"max": "ge" if last else "gt", "min": "le" if last else "lt"}[kind]
+    dtype = working(x.dtype)
+
+    def formula(b: Body) -> list[Scalar]:
+        value = b.read(x, _merge(x.rank, kept, b.par, axes, b.red))
+        return [value, b.index(b.red[0]).cast(I64)]
+
+    def combine(best: Sequence[Scalar], new: Sequence[Scalar]) -> list[Scalar]:
+        wins = new[0].compare(better, best[0])
+        if isinstance(dtype, AnyFloat):  # the first NaN stays
+            wins = wins | (new[0].is_nan() & ~best[0].is_nan())
+        return [wins.select(n, b) for n, b in zip(new, best, strict=True)]
+
+    _, position = k.fold(
+        f"arg{kind}",
+        [x.shape[axis] for axis in kept],
+        [dtype, I64],
+        formula,
+        reduce=[x.shape[axis] for axis in axes],
+        init=[_worst(kind, dtype), 0],
+        combine=combine,
+    )
+    return k.view(position, shape_of(op.result))
+
+
+def _worst(kind: str, dtype: Attribute) -> float | int:
+    low, high = identity_of("max", dtype), identity_of("min", dtype)
+    return low if kind == "max" else high
+
+
+def convert_cumsum(k: Lowering, op: graph.CumSumOp) -> Array:
+    """A scan along the axis, brought to the front; the state is the sum so far."""
+    x = k.array(op.x)
+    axis = op.axis.value.data % x.rank
+    forth = [axis, *(a for a in range(x.rank) if a != axis)]
+    front = transpose(k, x, forth) if axis else x
+    row = front.shape[1:]
+    zeros = k.compute("cumsum.zero", row, x.dtype, lambda b: constant(0, x.dtype))
+    scanned = _running_sum(k, op, front, zeros)
+    return transpose(k, scanned, [forth.index(a) for a in range(x.rank)]) if axis else scanned
+
+
+def _running_sum(k: Lowering, op: graph.CumSumOp, front: Array, zeros: Array) -> Array:
+    row = tensor_type(front.shape[1:], storage(front.dtype))
+    block = Block(arg_types=[row, row])
+    with ImplicitBuilder(block) as arguments:
+        state, element = (Array(value, front.dtype) for value in arguments)
+        total = k.compute(
+            "cumsum",
+            row.get_shape(),
+            front.dtype,
+            lambda b: b.read(state, b.par) + b.read(element, b.par),
+        )
+        tensor.YieldOp(total.value, (state if op.exclusive is not None else total).value)
+    scan = tensor.ScanOp(
+        [zeros.value, front.value],
+        Region(block),
+        [row, front.value.type],
+        num_states=1,
+        reverse=op.reverse is not None,
+    )
+    return Array(scan.outputs[1], front.dtype)
+
+
+CONVERTERS = {
+    "graph.reduce": convert_reduce,
+    "graph.softmax": convert_softmax,
+    "graph.log_softmax": convert_log_softmax,
+    "graph.arg_reduce": convert_arg_reduce,
+    "graph.cumsum": convert_cumsum,
+}
