@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, is_side_effect_free
+from xdsl.traits import IsTerminator, Pure, is_side_effect_free
 
 from nn_opt.ir.dominance import dominator_children, is_isolated
 
@@ -68,8 +69,15 @@ class _Scope:
         return added
 
 
+@cache
+def _is_pure(op_type: type[Operation]) -> bool:
+    return op_type.has_trait(Pure, value_if_unregistered=False)
+
+
 def _is_candidate(op: Operation) -> bool:
-    return bool(op.results) and not op.has_trait(IsTerminator) and is_side_effect_free(op)
+    if not op.results or op.has_trait(IsTerminator):
+        return False
+    return _is_pure(type(op)) or is_side_effect_free(op)
 
 
 def _key(op: Operation, local: dict[SSAValue, int]) -> Hashable:
