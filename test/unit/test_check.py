@@ -84,6 +84,20 @@ def test_wrong_element_of_a_tensor_is_named(tmp_path: Path, capsys: pytest.Captu
     assert "first operation that differs is graph.sub at" in err
 
 
+def test_every_level_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert check(TENSORS, tmp_path, "--optimize-graph", "--lower-to-loops", "--lower-blocks") == 0
+    out, err = capsys.readouterr()
+    assert "loop.for" in out
+    assert err == ""  # no pass was left out
+
+
+def test_wrong_pass_over_loops_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert check(TENSORS, tmp_path, "--fuse-ops", "--lower-to-loops", "--wrong") == 1
+    err = capsys.readouterr().err
+    assert "error: func.call: --wrong changed result #0" in err
+    assert "at element [0, " in err
+
+
 def test_inputs_are_the_same_each_time():
     module = parse_module(make_context(), TENSORS, "m.mlir")
     first, second = seeded_inputs(module), seeded_inputs(module)
