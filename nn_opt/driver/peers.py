@@ -62,6 +62,6 @@ def relative_error(actual: Array, expected: Array) -> float:
     finite = np.isfinite(left) & np.isfinite(right)
     if not np.all(same | finite):
         return float("inf")
-    difference = np.linalg.norm((left - right)[finite])
+    difference = np.linalg.norm(left[finite] - right[finite])
     scale = np.linalg.norm(right[finite])
     return float(difference / scale) if scale else float(difference)
