@@ -236,7 +236,7 @@ def _cast_refusal(request: Request) -> str:
 
 @converts("Cast", refusal=_cast_refusal)
 def cast_to(node: Node) -> Results:
-    return cast(node[0], mlir_type(ELEMENT_DTYPES[node.attrs.int("to")]))
+    return cast(node[0], mlir_type(node.attrs.dtype("to", 0)))
 
 
 @converts("CastLike")
@@ -247,7 +247,7 @@ def cast_like(node: Node) -> Results:
 @converts("BitCast", refusal=_cast_refusal)
 def bit_cast(node: Node) -> Results:
     """Known at compile time, or between the signed and unsigned integers of one width."""
-    target = ELEMENT_DTYPES[node.attrs.int("to")]
+    target = node.attrs.dtype("to", 0)
     source = dtype_of(node[0])
     if source == target:
         return node[0]

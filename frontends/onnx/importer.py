@@ -111,9 +111,9 @@ class _Builder:
         node = Node(proto, label, version, operands, self.evaluator.array_of, self._array)
         try:
             results = CONVERTERS[key].convert(node)
-        except (BadNode, Unsupported, ValueError, VerifyException) as error:
+            self._finish(last, label)
+        except (BadNode, Unsupported, ValueError, IndexError, VerifyException) as error:
             raise self._failure(proto, label, error) from None
-        self._finish(last, label)
         results = [results] if isinstance(results, SSAValue) else results
         for name, value in zip(proto.output, results, strict=False):
             if name:
@@ -128,16 +128,17 @@ class _Builder:
         self.values[name] = value
 
     def _finish(self, last: Operation | None, label: str) -> None:
-        """Give the ops made since `last` their location."""
+        """Give the ops made since `last` their location, and verify them."""
         location = NameLoc(StringAttr(label), NoneAttr())
         op = self.block.first_op if last is None else last.next_op
         while op is not None:
             for inner in op.walk():
                 inner.location = location
+            op.verify()
             op = op.next_op
 
     def _failure(self, proto: NodeProto, label: str, error: Exception):
-        text = str(error).removeprefix("<unknown location>: error: ")
+        text = str(error).removeprefix(f"node '{label}': error: ")
         kind = "unsupported " if isinstance(error, Unsupported) else ""
         return self.model.error(f"node '{label}': {kind}{proto.op_type}: {text}")
 

@@ -15,6 +15,7 @@ from nn_opt.frontends.onnx.node import (
     Results,
     axes_in,
     axis_in,
+    check_count,
     constant,
     dtype_of,
     int64s,
@@ -290,6 +291,7 @@ def trilu(node: Node) -> Results:
     """Keep one side of a diagonal, zero elsewhere."""
     shape = shape_of(node[0])
     diagonal = (node.known_ints(1) or [0])[0]
+    check_count(math.prod(shape[-2:]))
     rows, columns = np.indices(shape[-2:])
     distance = columns - rows
     keep = distance >= diagonal if node.attrs.flag("upper", True) else distance <= diagonal

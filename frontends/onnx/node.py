@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,12 @@ from onnx import AttributeProto, NodeProto, TensorProto
 from xdsl.ir import Attribute, SSAValue
 
 from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
 from nn_opt.ir.types import element_type, mlir_type, numpy_dtype, shape_of
 
 Array = NDArray[Any]
+T = TypeVar("T")
+MAX_CONSTANT = 2**31  # elements; 8 GiB of float32
 
 
 class Unsupported(Exception):
@@ -51,6 +54,20 @@ class Attributes:
     def text(self, name: str, default: str = "") -> str:
         found = self._find(name)
         return default if found is None else found.s.decode("utf-8", "replace")
+
+    def choice(self, name: str, default: str, choices: Mapping[str, T]) -> T:
+        """Return what an attribute's text stands for; BadNode for a text that is no choice."""
+        value = self.text(name, default)
+        if value not in choices:
+            raise BadNode(f"{name} is '{value}', expected one of {', '.join(choices)}")
+        return choices[value]
+
+    def dtype(self, name: str, default: int) -> np.dtype[Any]:
+        """Return the dtype of an attribute's element type; Unsupported for one without."""
+        kind = self.int(name, default)
+        if kind not in ELEMENT_DTYPES:
+            raise Unsupported(f"{name}: elements of {type_name(kind)}")
+        return ELEMENT_DTYPES[kind]
 
     def ints(self, name: str) -> list[int] | None:
         found = self._find(name)
@@ -151,6 +168,12 @@ def int64s(values: Sequence[int]) -> SSAValue:
 def dtype_of(value: SSAValue) -> np.dtype[Any]:
     """Return the NumPy dtype of a value's elements."""
     return numpy_dtype(element_type(value))
+
+
+def check_count(elements: int) -> None:
+    """Raise BadNode for a constant of more elements than a program can hold."""
+    if elements > MAX_CONSTANT:
+        raise BadNode(f"a constant of {elements} elements is absurd")
 
 
 def rank_of(value: SSAValue) -> int:

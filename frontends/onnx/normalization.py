@@ -22,7 +22,6 @@ from nn_opt.frontends.onnx.node import (
     scalar_like,
 )
 from nn_opt.frontends.onnx.table import Request, converts
-from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES
 from nn_opt.ir.types import element_type, mlir_type, shape_of
 
 
@@ -78,7 +77,7 @@ def instance_norm(node: Node) -> Results:
 
 def _stash_type(node: Node, x: SSAValue):
     """Return the type to compute in: `stash_type` for a narrower operand."""
-    stash = ELEMENT_DTYPES[node.attrs.int("stash_type", TensorProto.FLOAT)]
+    stash = node.attrs.dtype("stash_type", TensorProto.FLOAT)
     return mlir_type(stash) if dtype_of(x).itemsize < stash.itemsize else element_type(x)
 
 
@@ -139,8 +138,10 @@ def lp_norm(node: Node) -> Results:
     """x / norm, and 0 where the norm is 0."""
     x = node[0]
     axis = axis_in(node.attrs.int("axis", -1), rank_of(x))
-    kind = {1: "l1", 2: "l2"}[node.attrs.int("p", 2)]
-    norm = graph.ReduceOp(x, kind, [axis], True).result
+    p = node.attrs.int("p", 2)
+    if p not in (1, 2):
+        raise BadNode(f"p is {p}, expected 1 or 2")
+    norm = graph.ReduceOp(x, f"l{p}", [axis], True).result
     zero = scalar_like(0, x)
     empty = graph.EqualOp(norm, zero).result
     safe = graph.WhereOp(empty, scalar_like(1, x), norm).result

@@ -82,8 +82,9 @@ def _quantize_refusal(request: Request) -> str:
 @converts("QuantizeLinear", refusal=_quantize_refusal)
 def quantize_linear(node: Node) -> Results:
     zero = node.get(2)
-    kind = node.attrs.int("output_dtype", 0)
-    dtype = ELEMENT_DTYPES[kind] if kind else UI8 if zero is None else dtype_of(zero)
+    dtype = UI8 if zero is None else dtype_of(zero)
+    if node.attrs.int("output_dtype", 0):
+        dtype = node.attrs.dtype("output_dtype", 0)
     scale = cast(_along_axis(node[1], node), F32)
     zero = None if zero is None else _along_axis(zero, node)
     return _quantized(cast(node[0], F32), scale, zero, dtype)
@@ -95,8 +96,9 @@ def dequantize_linear(node: Node) -> Results:
     zero = None if zero is None else _along_axis(zero, node)
     whole = cast(_widened(node[0], zero), F32)
     real = graph.MulOp(whole, cast(_along_axis(node[1], node), F32)).result
-    kind = node.attrs.int("output_dtype", 0)
-    return cast(real, mlir_type(ELEMENT_DTYPES[kind]) if kind else element_type(node[1]))
+    if node.attrs.int("output_dtype", 0):
+        return cast(real, mlir_type(node.attrs.dtype("output_dtype", 0)))
+    return cast(real, element_type(node[1]))
 
 
 @converts("DynamicQuantizeLinear")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, TensorProto
 
-from nn_opt.frontends.onnx.structure import check_structure
+from nn_opt.frontends.onnx.structure import check_structure, graph_texts, node_texts
 from nn_opt.ir.diagnostics import DiagnosticError
 
 OLDEST_OPSET = 7  # before it, broadcasting was an attribute
@@ -86,7 +87,17 @@ def _parse(data: bytes, label: str, folder: Path | None) -> Model:
 def _with_graph(model: Model) -> Model:
     if not model.proto.HasField("graph"):
         raise model.error("not an ONNX model: it holds no graph")
+    if not all(isinstance(text, str) for text in _texts(model.proto)):
+        raise model.error("not an ONNX model, or a damaged one: a name in it is not UTF-8 text")
     return model
+
+
+def _texts(proto: ModelProto) -> Iterator[str]:
+    yield from graph_texts(proto.graph)
+    yield from (entry.domain for entry in proto.opset_import)
+    for function in proto.functions:
+        yield from (function.name, function.domain, *function.input, *function.output)
+        yield from (text for node in function.node for text in node_texts(node))
 
 
 def check_opset(model: Model) -> None:
@@ -130,6 +141,6 @@ def check_model(model: Model) -> None:
             value.type.tensor_type.shape.SetInParent()
     try:
         onnx.checker.check_model(bare)
-    except onnx.checker.ValidationError as error:
+    except (onnx.checker.ValidationError, UnicodeDecodeError) as error:
         first = next((line for line in str(error).splitlines() if line.strip()), "")
         raise model.error(f"the ONNX checker refuses the model: {first.strip()}") from None

@@ -140,7 +140,7 @@ BACKWARD = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tr
 def recurrent(node: Node) -> Results:
     """Shapes: X [T, N, I] (layout 1: batch first), W [D, G*H, I], R [D, G*H, H], B [D, 2*G*H]."""
     kind = KINDS[node.proto.op_type]
-    backward = BACKWARD[node.attrs.text("direction", "forward")]
+    backward = node.attrs.choice("direction", "forward", BACKWARD)
     batch_first = node.attrs.flag("layout")
     x = transposed(node[0], [1, 0, 2]) if batch_first else node[0]
     functions = activations_of(node.attrs, kind.activations, len(backward))

@@ -16,6 +16,7 @@ from nn_opt.frontends.onnx.node import (
     Results,
     axis_in,
     cast,
+    check_count,
     constant,
     dtype_of,
     int64s,
@@ -86,8 +87,10 @@ def range_(node: Node) -> Results:
     dtype = start.dtype
     first, last, step = (value.reshape(()).item() for value in (start, limit, delta))
     if dtype.kind in "iu":  # exact in Python's integers
+        check_count(len(range(first, last, step)))
         return constant(np.asarray(range(first, last, step), dtype))
     count = max(0, math.ceil((last - first) / step))
+    check_count(count)
     return constant((np.arange(count) * step + first).astype(dtype))
 
 
@@ -99,8 +102,8 @@ def _dtype_refusal(request: Request) -> str:
 @converts("EyeLike", refusal=_dtype_refusal)
 def eye_like(node: Node) -> Results:
     rows, columns = shape_of(node[0])
-    kind = node.attrs.int("dtype")
-    dtype = ELEMENT_DTYPES[kind] if kind else dtype_of(node[0])
+    check_count(rows * columns)
+    dtype = node.attrs.dtype("dtype", 0) if "dtype" in node.attrs else dtype_of(node[0])
     return constant(np.eye(rows, columns, node.attrs.int("k")).astype(dtype))
 
 
@@ -108,6 +111,7 @@ def eye_like(node: Node) -> Results:
 def one_hot(node: Node) -> Results:
     """Compare with 0..depth-1 along the new axis; indices outside [-depth, depth) match nothing."""
     depth = (node.known_ints(1) or [0])[0]
+    check_count(depth)
     shape_in = list(shape_of(node[0]))
     axis = axis_in(node.attrs.int("axis", -1), len(shape_in) + 1)
     indices = cast(node[0], I64)
@@ -139,11 +143,12 @@ def non_zero(node: Node) -> Results:
 def _window(node: Node, weights: tuple[float, ...]) -> Array:
     """Return a sum of cosines, sum of (-1)^k * w_k * cos(2 pi k n / N)."""
     length = (node.known_ints(0) or [0])[0]
+    check_count(length)
     period = length if node.attrs.flag("periodic", True) else length - 1
     angle = 2 * np.pi * np.arange(length) / period
     terms = [w * (-1) ** k * np.cos(k * angle) for k, w in enumerate(weights)]
-    kind = node.attrs.int("output_datatype", TensorProto.FLOAT)
-    return np.asarray(sum(terms)).astype(ELEMENT_DTYPES[kind])
+    dtype = node.attrs.dtype("output_datatype", TensorProto.FLOAT)
+    return np.asarray(sum(terms)).astype(dtype)
 
 
 WINDOWS = {

@@ -16,6 +16,26 @@ def node_label(node: NodeProto, index: int) -> str:
     return node.name or f"{node.op_type}_{index}"
 
 
+def node_texts(node: NodeProto) -> Iterator[str]:
+    """Yield every name in a node; protobuf gives bytes for one that is not UTF-8."""
+    yield from (node.op_type, node.domain, node.name, *node.input, *node.output)
+    for attribute in node.attribute:
+        yield from (attribute.name, attribute.ref_attr_name, attribute.t.name)
+
+
+def graph_texts(graph: GraphProto) -> Iterator[str]:
+    """Yield every name in a graph."""
+    yield graph.name
+    for node in graph.node:
+        yield from node_texts(node)
+    for tensor in graph.initializer:
+        yield tensor.name
+        yield from (text for entry in tensor.external_data for text in (entry.key, entry.value))
+    for value in (*graph.input, *graph.output):
+        yield value.name
+        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+
+
 def check_structure(graph: GraphProto, error: Error) -> None:
     """Raise `error(problem)` for names defined twice, missing or used before their definition."""
     known = _defined_at_start(graph, error)
