@@ -41,8 +41,12 @@ class FuseOpsPass(ModulePass):
 
 
 def blocks_to_group(module: ModuleOp) -> list[Block]:
-    """Return the blocks whose ops become kernels: bodies of functions and of scans."""
-    owners = [op for op in module.walk() if isinstance(op, FuncOp | graph.ScanOp)]
+    """Return the blocks whose ops become kernels: of scans, and of functions that are no kernel."""
+    owners = [
+        op
+        for op in module.walk()
+        if isinstance(op, FuncOp | graph.ScanOp) and "kernel" not in op.attributes
+    ]
     return [block for owner in owners for region in owner.regions for block in region.blocks]
 
 

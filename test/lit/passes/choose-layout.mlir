@@ -115,3 +115,34 @@ module attributes {nn.target = "x86-64-v3"} {
     func.return %y : tensor<1x16x32x32xf32>
   }
 }
+
+// -----
+
+// Half a block cannot be joined, channels cannot be reduced, cut or sampled where they lie.
+// CHECK-LABEL: @ops_across_channels_read_the_plain_image
+func.func @ops_across_channels_read_the_plain_image(%x: tensor<1x16x32x32xf32>) -> (tensor<1x48x32x32xf32>, tensor<1x1x32x32xf32>, tensor<1x25x32x32xf32>, tensor<1x24x64x64xf32>) {
+  // CHECK:      %[[P:.*]] = graph.layout_transform {{.*}} sizes [1, 24, 32, 32]
+  // CHECK:      graph.concat %[[P]], %[[P]]
+  // CHECK:      graph.reduce %[[P]]
+  // CHECK:      graph.pad %[[P]]
+  // CHECK:      graph.resize %[[P]]
+  %w = graph.constant #graph.resource<"a"> : tensor<24x16x3x3xf32>
+  %y = graph.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x16x32x32xf32>, tensor<24x16x3x3xf32>) -> tensor<1x24x32x32xf32>
+  %c = graph.concat %y, %y axis 1 : (tensor<1x24x32x32xf32>, tensor<1x24x32x32xf32>) -> tensor<1x48x32x32xf32>
+  %m = graph.reduce %y kind "mean" axes [1] keepdims : (tensor<1x24x32x32xf32>) -> tensor<1x1x32x32xf32>
+  %p = graph.pad %y pads [0, 1, 0, 0, 0, 0, 0, 0] mode "constant" : (tensor<1x24x32x32xf32>) -> tensor<1x25x32x32xf32>
+  %r = graph.resize %y mode "cubic" coordinate "half_pixel" nearest_mode "floor" scales [1.0, 1.0, 2.0, 2.0] cubic_coeff -0.75 extrapolation 0.0 : (tensor<1x24x32x32xf32>) -> tensor<1x24x64x64xf32>
+  func.return %c, %m, %p, %r : tensor<1x48x32x32xf32>, tensor<1x1x32x32xf32>, tensor<1x25x32x32xf32>, tensor<1x24x64x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @one_and_three_dimensions_stay_plain
+func.func @one_and_three_dimensions_stay_plain(%x: tensor<1x16x4096xf32>, %v: tensor<1x16x16x16x16xf32>) -> (tensor<1x16x4096xf32>, tensor<1x16x16x16x16xf32>) {
+  // CHECK-NOT:  layout
+  %w = graph.constant #graph.resource<"a"> : tensor<16x16x3xf32>
+  %u = graph.constant #graph.resource<"b"> : tensor<16x16x1x1x1xf32>
+  %y = graph.conv %x, %w strides [1] pads [1, 1] dilations [1] group 1 : (tensor<1x16x4096xf32>, tensor<16x16x3xf32>) -> tensor<1x16x4096xf32>
+  %z = graph.conv %v, %u strides [1, 1, 1] pads [0, 0, 0, 0, 0, 0] dilations [1, 1, 1] group 1 : (tensor<1x16x16x16x16xf32>, tensor<16x16x1x1x1xf32>) -> tensor<1x16x16x16x16xf32>
+  func.return %y, %z : tensor<1x16x4096xf32>, tensor<1x16x16x16x16xf32>
+}

@@ -91,3 +91,51 @@ func.func @overflow_of_a_weight_blocks_folding(%x: tensor<1x1xf32>) -> tensor<1x
   %m = graph.mul %y, %s : (tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
   func.return %m : tensor<1x1xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @a_bias_of_run_time_blocks_folding
+func.func @a_bias_of_run_time_blocks_folding(%x: tensor<1x1x2x2xf32>, %b: tensor<2xf32>) -> tensor<1x2x2x2xf32> {
+  // CHECK: graph.mul
+  %w = graph.constant dense<[[[[3.0]]], [[[5.0]]]]> : tensor<2x1x1x1xf32>
+  %s = graph.constant dense<2.0> : tensor<f32>
+  %y = graph.conv %x, %w, %b strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32>
+  %m = graph.mul %y, %s : (tensor<1x2x2x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
+  func.return %m : tensor<1x2x2x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @a_constant_that_broadens_the_result_blocks_folding
+func.func @a_constant_that_broadens_the_result_blocks_folding(%x: tensor<1x2xf32>) -> tensor<3x2xf32> {
+  // CHECK: graph.mul
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = graph.constant dense<2.0> : tensor<3x2xf32>
+  %y = graph.matmul %x, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %m = graph.mul %y, %s : (tensor<1x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  func.return %m : tensor<3x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @a_division_by_the_result_blocks_folding
+func.func @a_division_by_the_result_blocks_folding(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  // CHECK: graph.div
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = graph.constant dense<[2.0, 4.0]> : tensor<2xf32>
+  %y = graph.matmul %x, %w : (tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  %m = graph.div %s, %y : (tensor<2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  func.return %m : tensor<3x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @integers_are_left_alone
+func.func @integers_are_left_alone(%x: tensor<3x2xi32>) -> tensor<3x2xi32> {
+  // CHECK: graph.mul
+  %w = graph.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>
+  %s = graph.constant dense<[2, 4]> : tensor<2xi32>
+  %y = graph.matmul %x, %w : (tensor<3x2xi32>, tensor<2x2xi32>) -> tensor<3x2xi32>
+  %m = graph.mul %y, %s : (tensor<3x2xi32>, tensor<2xi32>) -> tensor<3x2xi32>
+  func.return %m : tensor<3x2xi32>
+}

@@ -262,3 +262,35 @@ func.func @nothing_moves_in_the_epilogue_of_an_anchor(%x: tensor<4x4xf32>, %w: t
   %r = graph.add %m, %t : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %r : tensor<4x4xf32>
 }
+
+// -----
+
+// The scan reads %t at every step, so %t is made before it; the scan's result feeds a kernel after it.
+// CHECK-LABEL: @a_value_that_a_scan_captures_is_made_before_it
+func.func @a_value_that_a_scan_captures_is_made_before_it(%h: tensor<4xf32>, %xs: tensor<9x4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK:      graph.fused
+  // CHECK-NEXT:   graph.tanh
+  // CHECK:      graph.scan
+  // CHECK-NEXT:   graph.fused
+  // CHECK-NEXT:     graph.mul
+  // CHECK-NEXT:     graph.add
+  // CHECK:      graph.fused
+  // CHECK-NEXT:   graph.add
+  %t = graph.tanh %w : tensor<4xf32>
+  %last = graph.scan (%s = %h : tensor<4xf32>) over (%x = %xs : tensor<9x4xf32>) -> (tensor<4xf32>) {
+    %m = graph.mul %x, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %n = graph.add %s, %m : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %n : tensor<4xf32>
+  }
+  %y = graph.add %last, %t : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @a_kernel_is_not_grouped_again
+func.func private @a_kernel_is_not_grouped_again(%x: tensor<4xf32>) -> tensor<4xf32> attributes {kernel} {
+  // CHECK-NEXT: graph.relu
+  %r = graph.relu %x : tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
