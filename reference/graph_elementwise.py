@@ -131,7 +131,7 @@ def hard_sigmoid(op: graph.HardSigmoidOp, x: Array) -> Array:
 
 
 def thresholded_relu(op: graph.ThresholdedReluOp, x: Array) -> Array:
-    return np.where(x > op.alpha.value.data, x, 0 * x)
+    return np.where(x > op.alpha.value.data, x, 0)
 
 
 Unary = Callable[[Array], Array]

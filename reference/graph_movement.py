@@ -99,6 +99,8 @@ def resize(op: graph.ResizeOp, x: Array) -> Array:
         result = resample(result, index, taps)
         outside = outside | taps.outside.reshape([-1 if i == index else 1 for i in range(x.ndim)])
     result = np.where(outside, op.extrapolation.value.data, result)
+    if not is_float(x):
+        result = result.astype(np.float32)  # 116.99999999999999 is 117 before it is truncated
     return as_type(result, x.dtype)
 
 

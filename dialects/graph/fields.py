@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -142,7 +143,7 @@ def print_field(printer: Printer, name: str, value: Attribute) -> None:
         case FloatAttr():
             printer.print_string(f" {float_text(value.value.data)}")
         case DenseArrayBase():
-            numbers: Iterable[float] = value.iter_values()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
+            numbers = cast(Floats, value).iter_values()  # iterates over integers just as well
             printer.print_string(f" [{', '.join(map(_number_text, numbers))}]")
         case _:
             printer.print_string(" ")

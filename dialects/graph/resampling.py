@@ -83,15 +83,10 @@ NEAREST: dict[str, Callable[[Reals], Reals]] = {
 }
 
 
-def source_coordinates(axis: Axis, coordinate: str) -> Reals:
-    """Return where in the input every result element lies.
-
-    Computed in float32 as onnxruntime does: with scale 1.3, element 6 lies at 4.5 exactly, and
-    a nearest mode tells that from 4.5000002.
-    """
-    rounded = replace(axis, scale=np.float32(axis.scale))
-    elements = np.arange(axis.result_size, dtype=np.float32)
-    return COORDINATE[coordinate](rounded, elements).astype(np.float64)
+def source_coordinates(axis: Axis, coordinate: str, dtype: type[np.floating[Any]]) -> Reals:
+    """Return where in the input every result element lies, computed in the given type."""
+    rounded = replace(axis, scale=dtype(axis.scale))
+    return COORDINATE[coordinate](rounded, np.arange(axis.result_size, dtype=dtype))
 
 
 def _linear(distance: Reals, cubic_coeff: float) -> Reals:
@@ -122,14 +117,20 @@ def axis_taps(
     exclude_outside: bool = False,
     antialias: bool = False,
 ) -> Taps:
-    """Return the taps of every element of a resized axis. Source: ONNX Resize-19."""
-    x = source_coordinates(axis, coordinate)
-    beyond = (x < 0) | (x > axis.size - 1)
+    """Return the taps of every element of a resized axis.
+
+    What is decided by a coordinate, the nearest element and being outside, is decided in float32
+    as onnxruntime does: with scale 1.3, element 6 lies at 4.5 and not at 4.5000002.
+    Source: ONNX Resize-19.
+    """
+    single = source_coordinates(axis, coordinate, np.float32)
+    beyond = (single < 0) | (single > axis.size - 1)
     outside = beyond & (coordinate == "tf_crop_and_resize")
     if mode == "nearest":
-        indices = NEAREST[nearest_mode](x)[:, None]
-        weights = np.ones((len(x), 1))
+        indices = NEAREST[nearest_mode](single)[:, None]
+        weights = np.ones(indices.shape)
     else:
+        x = source_coordinates(axis, coordinate, np.float64)
         kernel, half = FILTERS[mode]
         shrink = min(axis.scale, 1.0) if antialias else 1.0
         first = int(np.floor(-half / shrink)) + 1

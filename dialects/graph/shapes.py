@@ -56,6 +56,8 @@ def broadcast_shape(*shapes: Sequence[int]) -> Shape:
 
     Source: NumPy broadcasting; ONNX "Multidirectional broadcasting".
     """
+    if all(shape == shapes[0] for shape in shapes):
+        return tuple(shapes[0])
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     try:

@@ -377,6 +377,27 @@ def test_resize_nearest_modes(nearest: str, coordinate: str):
     check(actual, theirs("Resize", [IMAGE, None, np.array(scales, F32)], **options))
 
 
+@pytest.mark.parametrize("scales", [[1, 1, 2.0, 1.5], [1, 1, 0.5, 0.65]])
+def test_resize_cubic_without_what_lies_outside(scales: list[float]):
+    actual = resize(IMAGE, scales, mode="cubic", cubic_coeff=-0.5, exclude_outside=True)
+    options = {"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1}
+    expected = theirs("Resize", [IMAGE, None, np.array(scales, F32)], **options)
+    check(actual, expected, rtol=2e-5, atol=1e-5)
+
+
+def test_resize_of_integers_reaches_a_whole_number():
+    # 3 * (2 / 3) + 6 * (1 / 3) is 4, however the thirds are rounded.
+    x = np.array([[[3, 6]]], U8)
+    assert resize(x, [1, 1, 3.0], mode="linear").tolist() == [[[3, 3, 4, 5, 6, 6]]]
+
+
+def test_resize_of_integers_truncates():
+    x = whole(0, 255, 1, 1, 4, 5, dtype=U8)
+    scales = [1, 1, 2.0, 4.0]  # weights of eighths: every sum is exact
+    expected = theirs("Resize", [x, None, np.array(scales, F32)], mode="linear")
+    check(resize(x, scales, mode="linear"), expected)
+
+
 @pytest.mark.parametrize("exclude", [False, True])
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_resize_with_antialias(mode: str, exclude: bool):
@@ -613,6 +634,12 @@ def mlir_bf16() -> Any:
     import ml_dtypes
 
     return ml_dtypes.bfloat16
+
+
+def test_evaluate_has_no_meaning_for_foreign_ops():
+    op = TestOp(result_types=[tensor_type((1,), mlir_type(np.dtype(F32)))])
+    with pytest.raises(KeyError):
+        evaluate(op, [])
 
 
 # layouts --------------------------------------------------------------------------------------
