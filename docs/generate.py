@@ -38,7 +38,8 @@ INTRODUCTION = f"""# One convolution, all the way down
 
 A 3x3 convolution with bias and ReLU (8 to 16 channels, 6x6 image) on its way to machine code for
 `{TARGET}` (AVX2: 16 registers of 8 lanes). Below is the module after each pass that changes it;
-every block can be fed back to `nn-opt`. This page is written by `docs/generate.py` and checked by a test.
+every block can be fed back to `nn-opt`. This page is written by `docs/generate.py` and checked by
+a test.
 """
 
 
