@@ -1,0 +1,151 @@
+"""Arithmetic on floats and their bits, the same for scalars and vectors, as ops being built."""
+
+from __future__ import annotations
+
+import math as numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    f32,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from nn_opt.ir.literals import Scalar, scalar_attr
+from nn_opt.ir.types import element_type, shape_of, vector_type
+
+INFINITY = numbers.inf
+NAN = numbers.nan
+ONE_BITS = 0x3F800000  # 1.0 in binary32
+MANTISSA_BITS = 23
+
+
+def like(type_: Attribute, element: Attribute) -> Attribute:
+    """Return the scalar or vector type with another element type."""
+    return vector_type(shape_of(type_)[0], element) if isinstance(type_, VectorType) else element
+
+
+def constant(value: Scalar, type_: Attribute) -> SSAValue:
+    """Return a number, in every lane if the type is a vector."""
+    attribute = scalar_attr(value, element_type(type_))
+    if isinstance(type_, VectorType):
+        return arith.ConstantOp(_splat(attribute, type_)).result
+    return arith.ConstantOp(attribute).result
+
+
+def _splat(
+    value: FloatAttr | IntegerAttr, type_: VectorType[Attribute]
+) -> DenseIntOrFPElementsAttr:
+    return DenseIntOrFPElementsAttr.from_list(type_, [value.value.data])  # pyright: ignore
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A value with operators; a plain number takes the type of the other side."""
+
+    value: SSAValue
+
+    @property
+    def type(self) -> Attribute:
+        return self.value.type
+
+    @property
+    def is_integer(self) -> bool:
+        return isinstance(element_type(self.type), IntegerType)
+
+    def like(self, other: Term | Scalar) -> Term:
+        """Return `other`, made a constant of this type if it is a number."""
+        return other if isinstance(other, Term) else Term(constant(other, self.type))
+
+    def _with(self, other: Term | Scalar, real: type, whole: type) -> Term:
+        kind = whole if self.is_integer else real
+        return Term(kind(self.value, self.like(other).value).result)
+
+    def __add__(self, other: Term | Scalar) -> Term:
+        return self._with(other, arith.AddfOp, arith.AddiOp)
+
+    def __sub__(self, other: Term | Scalar) -> Term:
+        return self._with(other, arith.SubfOp, arith.SubiOp)
+
+    def __mul__(self, other: Term | Scalar) -> Term:
+        return self._with(other, arith.MulfOp, arith.MuliOp)
+
+    def __rsub__(self, other: Scalar) -> Term:
+        return self.like(other) - self
+
+    def __rtruediv__(self, other: Scalar) -> Term:
+        return Term(arith.DivfOp(self.like(other).value, self.value).result)
+
+    def __truediv__(self, other: Term) -> Term:
+        return Term(arith.DivfOp(self.value, other.value).result)
+
+    def __neg__(self) -> Term:
+        return Term(arith.NegfOp(self.value).result)
+
+    def __abs__(self) -> Term:
+        return Term(math.AbsFOp(self.value).result)
+
+    def __lshift__(self, bits: int) -> Term:
+        return Term(arith.ShLIOp(self.value, self.like(bits).value).result)
+
+    def __rshift__(self, bits: int) -> Term:
+        """Shift integers to the right, the sign stays."""
+        return Term(arith.ShRSIOp(self.value, self.like(bits).value).result)
+
+    def fma(self, factor: Term | Scalar, addend: Term | Scalar) -> Term:
+        """Return self * factor + addend, rounded once."""
+        return Term(math.FmaOp(self.value, self.like(factor).value, self.like(addend).value).result)
+
+    def polynomial(self, coefficients: Sequence[float]) -> Term:
+        """Return the polynomial with these coefficients, the highest power's first."""
+        total = self.like(coefficients[0])
+        for coefficient in coefficients[1:]:
+            total = total.fma(self, coefficient)
+        return total
+
+    def bits(self) -> Term:
+        """Return the bits of a float as an integer."""
+        return Term(arith.BitcastOp(self.value, like(self.type, i32)).result)
+
+    def from_bits(self) -> Term:
+        """Return the float with these bits."""
+        return Term(arith.BitcastOp(self.value, like(self.type, f32)).result)
+
+    def to_float(self) -> Term:
+        """Return an integer as a float."""
+        return Term(arith.SIToFPOp(self.value, like(self.type, f32)).result)
+
+    def sign_of(self, other: Term) -> Term:
+        """Return this magnitude with the sign of another."""
+        return Term(math.CopySignOp(self.value, other.value).result)
+
+    def compare(self, word: str, other: Term | Scalar) -> Term:
+        """Return where `self word other` holds, for a word such as `olt`."""
+        return Term(arith.CmpfOp(self.value, self.like(other).value, word).result)
+
+    def at_most(self, bound: Scalar) -> Term:
+        """Return the smaller of both; NaN stays (one instruction on x86: min(bound, x))."""
+        limit = self.like(bound)
+        return limit.compare("olt", self).choose(limit, self)
+
+    def at_least(self, bound: Scalar) -> Term:
+        """Return the larger of both; NaN stays."""
+        limit = self.like(bound)
+        return limit.compare("ogt", self).choose(limit, self)
+
+    def choose(self, then: Term, otherwise: Term) -> Term:
+        """Return `then` where this condition holds."""
+        op = arith.SelectOp(self.value, then.value, otherwise.value)
+        return Term(op.result)
+
+
+def is_single(op: Operation) -> bool:
+    """Return whether an op works on binary32 floats."""
+    return element_type(op.results[0]) == f32
