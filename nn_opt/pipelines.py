@@ -16,6 +16,7 @@ from nn_opt.registry import PASSES
 OPTIMIZE_GRAPH = (
     "infer-shapes",  # every later pass wants static shapes
     "canonicalize",  # fewer ops for the others to look at
+    "fold-constants",  # weights that are transposed or computed by the model become weights
     "simplify-inference",  # BatchNorm and Dropout become arithmetic
     "fold-scale-axis",  # ... that moves into the weights of convolutions
     "fold-constants",  # ... and is computed now
