@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,20 @@ def _refuse_names(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> 
 
 
 def _input(info: TensorInfo, value: object) -> Array:
-    array = np.asarray(value, None if hasattr(value, "dtype") else info.dtype)
+    array = _as_array(value, info.dtype)
     if array.dtype is not info.dtype and array.dtype != info.dtype:
         raise TypeError(
             f"input {info.name!r} has dtype {array.dtype.name}{_order(array)},"
             f" expected {info.dtype.name}"
         )
     return _row_major(array)
+
+
+def _as_array(value: object, dtype: np.dtype[Any]) -> Array:
+    """Return a view of anything that has an array's type of its own, else a new array."""
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        return np.from_dlpack(cast(Any, value))
+    return np.asarray(value, None if hasattr(value, "dtype") else dtype)
 
 
 def _order(array: Array) -> str:

@@ -27,6 +27,7 @@ _HEAD = struct.Struct("<16sQQQ")  # magic, bytes of the manifest, of the object 
 _DIGEST = hashlib.sha256().digest_size
 _HEADER_BYTES = _HEAD.size + 4 * _DIGEST
 _CHUNK = 1 << 22
+UNFINISHED = ".new-"  # what the names of files begin with while they are written
 _Part = TypeVar("_Part", bytes, memoryview)
 
 
@@ -100,7 +101,7 @@ def _header(parts: Sequence[bytes | memoryview]) -> bytes:
 
 @contextmanager
 def _replacing(path: Path) -> Generator[IO[bytes]]:
-    descriptor, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file

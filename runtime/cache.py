@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import time
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
 import platformdirs
 
-from nn_opt.runtime.artifact import Artifact, ArtifactError, read, write
+from nn_opt.runtime.artifact import UNFINISHED, Artifact, ArtifactError, read, write
 
 ENVIRONMENT = "NN_OPT_CACHE"  # another folder than the user's default one
 _LIMIT_BYTES = 8 << 30  # the oldest entries beyond this go when one is added
 _SUFFIX = ".nnopt"
+_ABANDONED_S = 3600  # no process takes so long to write a file
 
 
 class Cache:
@@ -87,12 +89,15 @@ def _is_ours(state: os.stat_result) -> bool:
 
 def _prune(folder: Path) -> None:
     entries: list[tuple[float, int, Path]] = []
-    for path in folder.glob("*" + _SUFFIX):
+    for path in folder.iterdir():
         try:
             state = path.stat()
         except FileNotFoundError:  # another process was quicker
             continue
-        entries.append((state.st_mtime, state.st_size, path))
+        if path.suffix == _SUFFIX:
+            entries.append((state.st_mtime, state.st_size, path))
+        elif path.name.startswith(UNFINISHED) and time.time() - state.st_mtime > _ABANDONED_S:
+            path.unlink(missing_ok=True)
     total = 0
     for _, size, path in sorted(entries, reverse=True):
         total += size

@@ -13,6 +13,7 @@ from nn_opt.runtime.arguments import bind_inputs, named, prepare_outputs
 from nn_opt.runtime.manifest import Manifest, Region, TensorInfo
 from nn_opt.runtime.profile import KernelTime, measure
 from nn_opt.runtime.program import Program
+from nn_opt.runtime.threads import thread_count
 
 Array = NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]  # of the inputs, in order
@@ -60,6 +61,10 @@ class Model:
             shapes = tuple(info.sizes for info in manifest.inputs)
             self.outputs = self._at(shapes, self._programs).manifest.outputs
 
+    def __repr__(self) -> str:
+        inputs, outputs = ("; ".join(map(str, infos)) for infos in (self.inputs, self.outputs))
+        return f"Model({inputs} -> {outputs})"
+
     def __call__(self, *arrays: object) -> Any:
         """Run on inputs in order; return the one output, or a tuple of them."""
         results = tuple(self.run(named(self.inputs, arrays)).values())
@@ -79,7 +84,8 @@ class Model:
         arrays = bind_inputs(self.inputs, inputs)
         program = self._program(arrays, self._programs)
         pairs = prepare_outputs(program.manifest.outputs, out, arrays)
-        program.run(arrays, [written for written, _ in pairs], threads or self.threads)
+        count = self.threads if threads is None else thread_count(threads)
+        program.run(arrays, [written for written, _ in pairs], count)
         for written, wanted in pairs:
             if written is not wanted:
                 wanted[...] = written

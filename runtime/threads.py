@@ -25,11 +25,17 @@ def thread_count(asked: int | None = None) -> int:
 
 def available_threads() -> int:
     """Return the least of CPU affinity, the control group's quota and OMP_NUM_THREADS."""
-    limits = [len(os.sched_getaffinity(0)), _quota(Path("/sys/fs/cgroup"))]
+    limits = [_affinity(), _quota(Path("/sys/fs/cgroup"))]
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if asked.isdecimal() and int(asked) > 0:
         limits.append(int(asked))
     return max(1, min(limits))
+
+
+def _affinity() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _quota(root: Path) -> int:

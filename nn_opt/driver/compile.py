@@ -61,9 +61,13 @@ def _lower(options: Namespace) -> Lowered:
     from nn_opt.build import lower
     from nn_opt.origin import origin_of
 
-    module = origin_of(options.model).module(parse_dims(options.dim), parse_shapes(options.shape))
+    origin = origin_of(options.model)
+    dims, shapes = parse_dims(options.dim), parse_shapes(options.shape)
+    for info in origin.signature(dims, shapes).inputs:
+        if not info.is_static:
+            fail(f"error: input {info} has unknown sizes\n  hint: give them by --dim or --shape")
     with progress_bar() as progress:
-        return lower(module, options.target, progress=progress)
+        return lower(origin.module(dims, shapes), options.target, progress=progress)
 
 
 def _write(path: Path, data: bytes) -> None:

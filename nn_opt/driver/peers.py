@@ -41,7 +41,7 @@ def make_peer(
 def _errors() -> tuple[type[Exception], ...]:
     """Return onnxruntime's exceptions, which have no common base."""
     state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
-    members: dict[str, Any] = vars(state)
+    members: dict[str, Any] = state.__dict__
     return tuple(
         kind for kind in members.values() if isinstance(kind, type) and issubclass(kind, Exception)
     )

@@ -175,11 +175,13 @@ def _time(
 
 
 def interleave(contestants: Sequence[Contestant], repeat: int) -> None:
-    """Time runs in turn, so that a busy machine slows all alike."""
-    for contestant in contestants:
-        contestant.run()
+    """Time runs in turn, so that a busy machine slows all alike.
+
+    Each timed run follows one that is not, since the others have emptied the caches.
+    """
     for _ in range(repeat):
         for contestant in contestants:
+            contestant.run()
             start = time.perf_counter()
             contestant.run()
             contestant.seconds.append(time.perf_counter() - start)

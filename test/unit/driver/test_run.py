@@ -169,7 +169,7 @@ def test_compile_for_another_machine(model, tmp_path):
     ("arguments", "message"),
     [
         (["-o", "x.exe"], "error: -o is x.exe\n  hint: its suffix says what to write: .ll (LLVM"),
-        (["-o", "x.o"], "the sizes of 1 input(s) are unknown: 'x' [N, 16]"),
+        (["-o", "x.o"], "error: input x: float32[N, 16] has unknown sizes"),
         (["-o", "/no/such/x.o"], "error: there is no folder /no/such"),
         ([], "error: the following arguments are required: -o"),
         (["-o", "x.so", "--dim", "N=1", "--target", "neon"], "no C compiler here links for"),

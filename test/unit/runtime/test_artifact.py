@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import time
 
 import numpy as np
 import pytest
@@ -139,6 +140,14 @@ def test_old_entries_go_when_the_cache_is_full(tmp_path, monkeypatch):
             os.utime(path, (1000 + age, 1000 + age))
     assert cache.load("a") is None
     assert cache.load("d") is not None
+
+
+def test_files_that_a_killed_process_left_go(tmp_path):
+    for name, age in (("old", 4000), ("new", 0)):
+        (tmp_path / f".new-{name}").write_bytes(b"half")
+        os.utime(tmp_path / f".new-{name}", times=(time.time() - age,) * 2)
+    Cache(tmp_path).store("a", scale_artifact((2, 3)))
+    assert {path.name for path in tmp_path.iterdir()} == {".new-new", "a.nnopt"}
 
 
 def test_processes_share_a_cache(tmp_path):

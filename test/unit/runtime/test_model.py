@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tiny_models import F32, ScaleBuilder
 
+from nn_opt.runtime.loader import RuntimeFault
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 from nn_opt.runtime.model import Model
 
@@ -160,6 +161,30 @@ def test_several_threads_use_one_model():
         caller.join(timeout=60)
     assert not wrong
     assert len(builder.built) == 4
+
+
+def test_threads_of_a_call(model):
+    np.testing.assert_array_equal(model.run({"x": X}, threads=5)["y"], Y)
+    with pytest.raises(RuntimeFault, match="threads is 0"):
+        model.run({"x": X}, threads=0)
+
+
+class OnlyDlpack:
+    """An array of another library that offers no more than the exchange protocol."""
+
+    def __dlpack__(self, **options):
+        return X.copy().__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return X.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries(model):
+    np.testing.assert_array_equal(model(OnlyDlpack()), Y)
+
+
+def test_text_of_a_model(model):
+    assert repr(model) == "Model(x: float32[2, 3] -> y: float32[2, 3])"
 
 
 def test_memory_of_a_static_model(model):
