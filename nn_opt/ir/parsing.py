@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib import import_module
 
 from xdsl.context import Context
@@ -33,7 +34,7 @@ from nn_opt.ir.recursion import allow_deep_nesting
 from nn_opt.ir.resources import Array, sidecar
 
 DIALECTS = {
-    "arith": "xdsl.dialects.arith:Arith",
+    "arith": "nn_opt.ir.vector_arith:Arith",
     "cf": "xdsl.dialects.cf:Cf",
     "func": "xdsl.dialects.func:Func",
     "graph": "nn_opt.dialects.graph:Graph",
@@ -46,6 +47,9 @@ DIALECTS = {
     "tensor": "nn_opt.dialects.tensor:Tensor",
     "vector": "xdsl.dialects.vector:Vector",
 }
+
+
+_integer = lru_cache(maxsize=256)(IntAttr)
 
 
 def _factory(row: str) -> Callable[[], Dialect]:
@@ -127,7 +131,10 @@ class LocatingParser(Parser):
     def _location(self, start: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, start)
         column = start - self._line_starts[line - 1] + 1
-        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        # Its constructor takes 10 us to verify what is right by construction.
+        location = object.__new__(FileLineColLoc)
+        vars(location).update(filename=self._file, line=IntAttr(line), column=_integer(column))
+        return location
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         stack = self._parser_state.dialect_stack
