@@ -234,7 +234,7 @@ def arena_plan(module: ModuleOp) -> tuple[Region, ...]:
 
 
 def _region(entry: DictionaryAttr) -> Region:
-    name = entry.data["name"]
+    name = entry.data["buffer"]
     numbers = {
         key: value.value.data for key, value in entry.data.items() if isinstance(value, IntegerAttr)
     }
