@@ -9,6 +9,9 @@ import pytest
 from onnx_rows import Row, noise
 from onnx_text import Array, at_graph_level
 
+from nn_opt.frontends.onnx import import_model
+from nn_opt.ir.diagnostics import DiagnosticError
+
 TIME, BATCH, FEATURES, HIDDEN = 5, 3, 4, 2
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 OUTPUTS = {"RNN": "y, h", "GRU": "y, h", "LSTM": "y, h, c"}
@@ -63,7 +66,7 @@ def rows() -> Iterator[Row]:
     yield row("RNN", "w r b", two, "bidirectional")
 
 
-@pytest.mark.parametrize("case", rows(), ids=str)
+@pytest.mark.parametrize("case", list(rows()), ids=str)
 def test_agrees_with_onnxruntime(case: Row) -> None:
     case.check()
 
@@ -84,8 +87,5 @@ def test_batch_first_is_the_transposed_computation(kind: str) -> None:
 
 
 def test_an_unknown_activation_is_named() -> None:
-    from nn_opt.frontends.onnx import import_model
-    from nn_opt.ir.diagnostics import DiagnosticError
-
     with pytest.raises(DiagnosticError, match="activation wobble"):
         import_model(row("RNN", "w r", 'activations = ["Wobble"]').model())

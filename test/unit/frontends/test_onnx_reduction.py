@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx_rows import Row, ints, noise, reals
+from onnx_text import at_graph_level
 
 x = noise(2, 3, 4)
 image, channels = noise(2, 4, 3, 5), noise(4, seed=2)
@@ -19,7 +20,7 @@ def norm(node: str, **known: np.ndarray) -> Row:
 EINSUMS = [
     ("bij,bjk->bik", x, noise(2, 4, 5)),
     ("ij,jk", x[0], noise(4, 2)),
-    ("...ij,...jk->...ik", x, noise(4, 2)),
+    ("...ij,...jk->...ik", x, noise(1, 4, 2)),
     ("ijk,ilm->jlkm", x, noise(2, 2, 3)),
     ("i,j->ij", noise(3), noise(4)),
     ("bij,bij->b", x, noise(2, 3, 4, seed=3)),
@@ -104,7 +105,7 @@ ROWS = [
     norm("y = MeanVarianceNormalization(x)"),
     norm("y = MeanVarianceNormalization<axes = [2, 3]>(x)"),
     *(norm(f"y = LpNormalization<axis = 1, p = {p}>(x)") for p in (1, 2)),
-    *(norm(f"y = LRN<size = {size}, alpha = 0.2, beta = 0.6, bias = 1.5>(x)") for size in (2, 3)),
+    *(norm(f"y = LRN<size = {size}, alpha = 0.2, beta = 0.6, bias = 1.5>(x)") for size in (1, 3)),
 ]
 
 
@@ -114,8 +115,6 @@ def test_agrees_with_onnxruntime(row: Row) -> None:
 
 
 def test_group_normalization_before_opset_21_scales_groups() -> None:
-    from onnx_text import at_graph_level
-
     scale, bias = reals(2, 3), reals(0.5, -0.5)
     known = {"s": scale, "b": bias}
     row = Row("y = GroupNormalization<num_groups = 2>(x, s, b)", {"x": image}, known, opset=18)

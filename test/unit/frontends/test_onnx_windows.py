@@ -29,7 +29,7 @@ POOLS = [
     "kernel_shape = [2, 3]",
     "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]",
     "kernel_shape = [3, 2], strides = [2, 2], pads = [1, 0, 0, 1], ceil_mode = 1",
-    'kernel_shape = [3, 2], strides = [2, 3], auto_pad = "SAME_UPPER"',
+    'kernel_shape = [3, 3], strides = [2, 3], auto_pad = "SAME_UPPER"',
     'kernel_shape = [2, 2], auto_pad = "SAME_LOWER"',
     'kernel_shape = [3, 3], auto_pad = "VALID", strides = [2, 2]',
 ]
