@@ -375,7 +375,8 @@ class Vectorizer:
         if type(combine) not in COMBINERS or not store.value.has_one_use():
             return
         assert isinstance(combine, Operation)
-        if any(self.steps(store) or [1]) or combine.parent is not store.parent:
+        steps = self.steps(store)
+        if steps is None or any(steps) or combine.parent is not store.parent:
             return
         candidates = combine.operands[2:] if isinstance(combine, math.FmaOp) else combine.operands
         for value in candidates:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.arith import floatingPointLike, signlessIntegerLike
+from xdsl.dialects.arith import Arith, floatingPointLike, signlessIntegerLike
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import AttrConstraint, IRDLOperation
@@ -16,6 +16,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.ir.types import element_type, shape_of, vector_type
+
+__all__ = ["Arith", "accept_vectors", "bool_like"]
 
 INTEGER, FLOAT = signlessIntegerLike, floatingPointLike
 CASTS: dict[type[IRDLOperation], tuple[AttrConstraint, AttrConstraint]] = {
@@ -142,3 +144,6 @@ def _parse_select(cls: type[arith.SelectOp], parser: Parser) -> arith.SelectOp:
     op = cls(*parser.resolve_operands(operands, types, parser.pos))
     op.attributes |= attributes
     return op
+
+
+accept_vectors()

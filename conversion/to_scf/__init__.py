@@ -1,0 +1,1 @@
+"""Parts of convert-loop-to-scf: index arithmetic and places, accesses, structure."""
