@@ -1,0 +1,177 @@
+"""plan-memory: every temporary gets an offset in one arena."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i64
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from nn_opt.dialects import loop
+from nn_opt.dialects.loop.buffers import byte_size
+from nn_opt.ir.types import memory_space
+from nn_opt.passes.plan_memory_check import check_plan
+from nn_opt.passes.plan_memory_in_place import Pair, pairs_in_place
+from nn_opt.passes.plan_memory_lifetimes import Steps, lifetime, uses_of
+from nn_opt.passes.plan_memory_offsets import (
+    ATTRIBUTE,
+    Interval,
+    Plan,
+    Row,
+    lower_bound,
+    place,
+)
+from nn_opt.passes.plan_memory_scratch import move_temporaries, provide, replace
+
+ALIASES = "nn.aliases"  # on a kernel: arguments that may be the same buffer
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(ModulePass):
+    """Needs: loop without blocks. Leaves: one loop.arena in @main, no global loop.alloc.
+
+    Order: after all that adds buffers, before convert-loop-to-llvm.
+    """
+
+    name = "plan-memory"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [inner for inner in op.ops if isinstance(inner, func.FuncOp)]
+        kernels = {f.sym_name.data: f for f in functions if f.body.blocks}
+        main = kernels.pop("main", None)
+        moved = {name: move_temporaries(kernel) for name, kernel in kernels.items()}
+        if main is None:
+            return
+        for call in [inner for inner in main.walk() if isinstance(inner, func.CallOp)]:
+            temporaries = moved.get(call.callee.string_value(), [])
+            if temporaries:
+                provide(call, temporaries)
+        plan = plan_function(main, kernels)
+        op.attributes["nn.arena_bytes"] = IntegerAttr(plan.size, i64)
+        op.attributes["nn.arena_lower_bound"] = IntegerAttr(plan.lower_bound, i64)
+        op.attributes[ATTRIBUTE] = plan.attribute()
+        check_plan(op)
+
+
+def plan_function(main: func.FuncOp, kernels: dict[str, func.FuncOp]) -> Plan:
+    """Give each buffer of a function its place; return the plan."""
+    steps = Steps.of(main)
+    allocs = [op for op in main.walk() if isinstance(op, loop.AllocOp)]
+    buffers: list[Buffer] = []
+    for alloc in allocs:
+        span = lifetime(alloc.result, steps)
+        if memory_space(alloc.result) != "global":
+            continue
+        if span is None:
+            alloc.detach()
+            alloc.erase()
+        else:
+            buffers.append(Buffer(alloc, *span))
+    groups = share_in_place(main, kernels, buffers, steps)
+    intervals = [group_interval(group) for group in groups]
+    offsets = place(intervals)
+    placed = [
+        (buffer, offset) for group, offset in zip(groups, offsets, strict=True) for buffer in group
+    ]
+    placed.sort(key=lambda item: (item[0].first, item[1]))
+    rows = tuple(buffer.row(offset) for buffer, offset in placed)
+    plan = Plan(rows, lower_bound(intervals))
+    if placed:
+        write_views(main, placed, plan.size)
+    return plan
+
+
+@dataclass(eq=False)
+class Buffer:
+    """An alloc and the steps at which it is in use."""
+
+    alloc: loop.AllocOp
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        return byte_size(self.alloc.result)
+
+    def row(self, offset: int) -> Row:
+        return Row(self.alloc.buffer.data, offset, self.size, self.first, self.last)
+
+
+Group = list[Buffer]  # buffers at the same place, one after the other
+
+
+def group_interval(group: Group) -> Interval:
+    """Return the place that a group takes."""
+    return Interval(
+        group[0].alloc.buffer.data,
+        max(buffer.size for buffer in group),
+        min(buffer.first for buffer in group),
+        max(buffer.last for buffer in group),
+    )
+
+
+def share_in_place(
+    main: func.FuncOp, kernels: dict[str, func.FuncOp], buffers: list[Buffer], steps: Steps
+) -> list[Group]:
+    """Let results take the place of inputs that die in the same call; return the groups."""
+    by_value = {buffer.alloc.result: buffer for buffer in buffers}
+    groups = {buffer: [buffer] for buffer in buffers}
+    known: dict[str, list[Pair]] = {}
+    for call in [op for op in main.walk() if isinstance(op, func.CallOp)]:
+        name = call.callee.string_value()
+        if name not in kernels:
+            continue
+        if name not in known:
+            known[name] = pairs_in_place(kernels[name])
+        for source, result in known[name]:
+            pair = dying_and_born(call, source, result, by_value, steps)
+            if pair is None or groups[pair[0]] is groups[pair[1]]:
+                continue
+            joined = groups[pair[0]] + groups[pair[1]]
+            groups.update((buffer, joined) for buffer in joined)
+            mark_aliases(kernels[name], (source, result))
+    unique = {id(group): group for group in groups.values()}
+    return list(unique.values())
+
+
+def dying_and_born(
+    call: func.CallOp,
+    source: int,
+    result: int,
+    buffers: dict[SSAValue, Buffer],
+    steps: Steps,
+) -> tuple[Buffer, Buffer] | None:
+    """Return both buffers if the input is last used and the result first used in this call."""
+    old, new = (buffers.get(call.arguments[position]) for position in (source, result))
+    if old is None or new is None:
+        return None
+    now = steps.begin[call]
+    if old.last != now or new.first != now or old.alloc.parent is not new.alloc.parent:
+        return None
+    once = all(sum(op is call for op in uses_of(b.alloc.result)) == 1 for b in (old, new))
+    return (old, new) if once else None
+
+
+def mark_aliases(kernel: func.FuncOp, pair: Pair) -> None:
+    """Note on a kernel that two of its arguments may be the same buffer."""
+    given = kernel.attributes.get(ALIASES)
+    before = list(given.iter_values()) if isinstance(given, DenseArrayBase) else []
+    positions = sorted({*(int(position) for position in before), *pair})
+    kernel.attributes[ALIASES] = DenseArrayBase.from_list(i64, positions)
+
+
+def write_views(main: func.FuncOp, placed: list[tuple[Buffer, int]], size: int) -> None:
+    """loop.alloc  ->  loop.view of the arena"""
+    arena = loop.ArenaOp(size)
+    arena.result.name_hint = "arena"
+    arena.location = main.location
+    block = main.body.block
+    if block.first_op is not None:
+        block.insert_op_before(arena, block.first_op)
+    for buffer, offset in placed:
+        view = loop.ViewOp(arena.result, buffer.alloc.result.type, offset)
+        view.location = buffer.alloc.location
+        replace(buffer.alloc, view, view.result)
