@@ -140,9 +140,6 @@ def cumsum(op: graph.CumSumOp, x: Array) -> Array:
     return np.flip(sums, axis) if op.reverse is not None else sums
 
 
-# layouts --------------------------------------------------------------------------------------
-
-
 def _grouped(layout: Layout) -> list[int]:
     """Return the physical axes in logical order: each outer axis, then its blocks."""
     letters = [letter for letter, _ in layout.split()]

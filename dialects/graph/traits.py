@@ -9,25 +9,21 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    DenseArrayBase,
     IntegerType,
     TensorType,
     i1,
-    i32,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, operand_def, result_def, traits_def
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.dialects.graph.fields import parse_field, print_field
 from nn_opt.dialects.graph.shapes import broadcast_shape, compatible
+from nn_opt.dialects.graph.syntax import parse_operation, print_operation
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.types import element_type, shape_of, tensor_type
-
-SEGMENTS = AttrSizedOperandSegments.attribute_name
 
 
 class Fusion(Enum):
@@ -89,9 +85,7 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 class GraphOp(IRDLOperation, ABC):
     """An op on whole tensors with one result whose type follows from operands and properties.
 
-    Text: `graph.name %a, %b field value ... : (types of operands) -> type of the result`, or
-    `: type` if the one operand has the result's type. Operands of an op with several optional
-    ones are written `field %value`.
+    Its text is that of the module `syntax`.
     """
 
     FUSION: ClassVar[Fusion] = Fusion.OPAQUE
@@ -151,103 +145,18 @@ class GraphOp(IRDLOperation, ABC):
             return
         raise VerifyException(complaint(self, problem, hint=self.HINT))
 
-    # text -------------------------------------------------------------------------------------
-
     def print(self, printer: Printer) -> None:
-        named = _named_operands(self)
-        positional = self.operands[: len(self.operands) - len(named)]
-        printer.print_string(" ")
-        printer.print_list(positional, printer.print_ssa_value)
-        for name, value in named.items():
-            printer.print_string(f" {name} ")
-            printer.print_ssa_value(value)
-        for name in self.get_irdl_definition().properties:
-            if name in self.properties and name != SEGMENTS:
-                print_field(printer, name, self.properties[name])
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        if [value.type for value in self.operands] == [self.result.type]:
-            printer.print_attribute(self.result.type)
-        else:
-            printer.print_operation_type(self)
+        print_operation(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        start = parser.pos
-        operands = _parse_positional(parser)
-        properties: dict[str, Attribute] = {}
-        names: list[str] = []
-        while (name := parser.parse_optional_identifier()) is not None:
-            operand = parser.parse_optional_unresolved_operand()
-            if operand is None:
-                _check_field(cls, name, parser)
-                properties[name] = parse_field(parser)
-            else:
-                names.append(name)
-                operands.append(operand)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types, results = _parse_types(parser)
-        segments = _segments(cls, len(operands) - len(names), names)
-        if segments is not None:
-            properties[SEGMENTS] = segments
+        operands, results, properties, attributes = parse_operation(parser, cls)
         return cls.create(
-            operands=parser.resolve_operands(operands, types, start),
+            operands=operands,
             result_types=results,
             properties=properties,
             attributes=attributes,
         )
-
-
-def _optional_names(cls: type[GraphOp]) -> list[str]:
-    """Return the names of the operands that the text names: those of an op with segments."""
-    definition = cls.get_irdl_definition()
-    if not any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
-        return []
-    return [name for name, _ in definition.operands[1:]]
-
-
-def _named_operands(op: GraphOp) -> dict[str, SSAValue]:
-    values = {name: getattr(op, name) for name in _optional_names(type(op))}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _segments(
-    cls: type[GraphOp], positional: int, names: Sequence[str]
-) -> DenseArrayBase[IntegerType] | None:
-    optional = _optional_names(cls)
-    if not optional:
-        return None
-    return DenseArrayBase.from_list(i32, [positional, *(int(name in names) for name in optional)])
-
-
-def _parse_positional(parser: Parser) -> list[UnresolvedOperand]:
-    first = parser.parse_optional_unresolved_operand()
-    if first is None:
-        return []
-    operands = [first]
-    while parser.parse_optional_punctuation(",") is not None:
-        operands.append(parser.parse_unresolved_operand())
-    return operands
-
-
-def _check_field(cls: type[GraphOp], name: str, parser: Parser) -> None:
-    known = cls.get_irdl_definition().properties
-    if name not in known:
-        fields = ", ".join(field for field in known if field != SEGMENTS) or "none"
-        parser.raise_error(f"{cls.name} has no field {name!r}; its fields: {fields}")
-
-
-def _parse_types(parser: Parser) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
-    if parser.parse_optional_punctuation("(") is None:
-        both = parser.parse_type()
-        return (both,), (both,)
-    types: list[Attribute] = []
-    if parser.parse_optional_punctuation(")") is None:
-        types = list(parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type))
-        parser.parse_punctuation(")")
-    parser.parse_punctuation("->")
-    return types, (parser.parse_type(),)
 
 
 class UnaryOp(GraphOp, ABC):

@@ -160,9 +160,6 @@ def test_what_does_not_fit_is_a_value_error(function, arguments, message):
         function(*arguments)
 
 
-# layouts --------------------------------------------------------------------------------------
-
-
 def test_layouts_are_letters_then_blocks():
     layout = layouts.parse_layout("OIHW4i16o4i")
     assert layout.axes == "OIHW"

@@ -642,9 +642,6 @@ def test_evaluate_has_no_meaning_for_foreign_ops():
         evaluate(op, [])
 
 
-# layouts --------------------------------------------------------------------------------------
-
-
 def blocked(x: np.ndarray, block: int) -> np.ndarray:
     """[N, C, H, W] as [N, ceil(C / block), H, W, block], by hand."""
     n, c, h, w = x.shape
@@ -706,9 +703,6 @@ def test_blocked_pool(kind: str):
         lambda v: graph.PoolOp(v, kind, [3, 3], layout="NCHW4c", **options), blocked(x, 4)
     )
     check(actual, blocked(plain, 4))
-
-
-# regions --------------------------------------------------------------------------------------
 
 
 def interpret(block: Block, results: list[Any], *inputs: np.ndarray) -> tuple[Any, ...]:
