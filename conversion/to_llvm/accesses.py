@@ -37,10 +37,10 @@ from nn_opt.conversion.to_llvm.indices import Form, combine
 from nn_opt.conversion.to_llvm.registers import read_register, write_register
 from nn_opt.conversion.to_llvm.unit import Access
 from nn_opt.dialects import loop
-from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp, lanes_of
+from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.resources import dense_of
-from nn_opt.ir.types import element_type, numpy_dtype, shape_of, vector_type
+from nn_opt.ir.types import element_type, lanes_of, numpy_dtype, shape_of, vector_type
 
 EXACT = llvm.FastMathAttr(None)
 NO_BUNDLES = DenseArrayBase.from_list(i32, [])

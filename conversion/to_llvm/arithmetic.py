@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     i1,
     i64,
 )
@@ -20,7 +19,7 @@ from nn_opt.conversion.to_llvm.indices import combine, constant_form
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, fast, select, values
 from nn_opt.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp, bool_like
 from nn_opt.ir.resources import dense_of
-from nn_opt.ir.types import element_type
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 
 # Integer ops that take no flags.
 PLAIN: dict[type[Operation], type[Operation]] = {
@@ -157,9 +156,7 @@ def lower_index_cast(code: Code, op: Operation) -> None:
 
 
 def _bits(type_: Attribute) -> int:
-    element = element_type(type_)
-    assert isinstance(element, IntegerType)
-    return element.width.data
+    return numpy_dtype(element_type(type_)).itemsize * 8
 
 
 def lower_constant(code: Code, op: arith.ConstantOp) -> None:
@@ -178,7 +175,8 @@ def lower_constant(code: Code, op: arith.ConstantOp) -> None:
 
 def _index_lanes(value: DenseIntOrFPElementsAttr) -> Attribute:
     """Return a vector of indices as one of i64."""
-    return dense_of(np.array([int(item) for item in value.get_values()], np.int64))
+    flat = np.frombuffer(value.data.data, np.int64)
+    return dense_of(np.broadcast_to(flat, shape_of(value.type)))
 
 
 def lower_compare_integers(code: Code, op: arith.CmpiOp) -> None:

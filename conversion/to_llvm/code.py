@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     MemRefType,
     UnknownLoc,
-    VectorType,
     i32,
     i64,
 )
@@ -31,13 +30,15 @@ from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.ir.affine import Range
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import Scalar, scalar_attr
-from nn_opt.ir.types import element_type, shape_of, vector_type
+from nn_opt.ir.types import element_type, lanes_of, vector_type
 
 POINTER = llvm.LLVMPointerType()
 Place: TypeAlias = tuple[int, bool]
 """(depth of a scope, whether only from its middle on); the maximum is where all are known."""
 
 Rule: TypeAlias = Callable[["Code", Any], None]
+LoadKey: TypeAlias = tuple[Hashable, SSAValue, int, Attribute, int]
+"""Root, moving pointer, offset, type, step of a load."""
 Properties: TypeAlias = Mapping[str, Attribute]
 NO_PROPERTIES: Properties = {}
 NO_WRAP: Properties = {"overflowFlags": IntegerAttr(3, i32)}  # nsw and nuw
@@ -50,8 +51,9 @@ def machine_type(type_: Attribute) -> Attribute:
         return i64
     if isinstance(type_, MemRefType):
         return POINTER
-    if isinstance(type_, VectorType) and isinstance(element_type(type_), IndexType):
-        return vector_type(shape_of(type_)[0], i64)
+    lanes = lanes_of(type_)
+    if lanes is not None and isinstance(element_type(type_), IndexType):
+        return vector_type(lanes, i64)
     return type_
 
 
@@ -75,7 +77,7 @@ class Scope:
 
     head: Chunk
     values: dict[Hashable, SSAValue] = field(default_factory=dict[Hashable, SSAValue])
-    loads: dict[Hashable, SSAValue] = field(default_factory=dict[Hashable, SSAValue])
+    loads: dict[LoadKey, SSAValue] = field(default_factory=dict[LoadKey, SSAValue])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +93,7 @@ class Registers:
     """A buffer in registers: one SSA value for each place of its accesses, once it is written."""
 
     name: str
-    type: Attribute  # of each access
-    places: range  # where an access may start, in elements
+    types: Mapping[int, Attribute]  # of each access, by the element where it starts
     values: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
 
 
@@ -300,5 +301,5 @@ class Code:
     def forget_loads(self, root: Hashable) -> None:
         """Something was written: loads of that root may no longer be reused."""
         for scope in self.scopes:
-            for key in [key for key in scope.loads if isinstance(key, tuple) and key[0] == root]:
+            for key in [key for key in scope.loads if key[0] == root]:
                 del scope.loads[key]

@@ -9,8 +9,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from nn_opt.conversion.to_llvm.code import Code, Rule
 from nn_opt.conversion.to_llvm.halves import extend, truncate
 from nn_opt.conversion.to_llvm.values import like, values
-from nn_opt.dialects.llvm import ExtractElementOp, PoisonOp, lanes_of
-from nn_opt.ir.types import element_type
+from nn_opt.dialects.llvm import ExtractElementOp, PoisonOp
+from nn_opt.ir.types import element_type, lanes_of
 
 # The double function's name; the single one's has an `f` behind it.
 FUNCTIONS: dict[type[Operation], str] = {

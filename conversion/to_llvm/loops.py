@@ -42,7 +42,7 @@ def lower_rolled(code: Code, op: loop.ForOp) -> None:
     carried = changed_in(code, op)
     initial = [held(code, registers, place) for registers, place in carried]
     before = code.current
-    header = code.enter([i64, *(registers.type for registers, _ in carried)])
+    header = code.enter([i64, *(registers.types[place] for registers, place in carried)])
     index, *arguments = header.block.args
     name_index(code, op, index)
     for (registers, place), argument in zip(carried, arguments, strict=True):
@@ -118,7 +118,7 @@ def lower_if(code: Code, op: loop.IfOp) -> None:
     last = code.current
     code.leave()
     merged = [k for k in range(len(changed)) if new[k] is not old[k]]
-    after = code.start([changed[k][0].type for k in merged])
+    after = code.start([changed[k][0].types[changed[k][1]] for k in merged])
     code.branch(before, condition, then.block, [], after.block, [old[k] for k in merged])
     code.jump(last, after.block, [new[k] for k in merged])
     for k, argument in zip(merged, after.block.args, strict=True):

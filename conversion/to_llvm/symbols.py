@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    VectorType,
     i8,
     i64,
 )
@@ -20,7 +19,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from nn_opt.conversion.to_llvm.code import POINTER, Code, machine_type
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
-from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.ir.types import element_type, is_vector, numpy_dtype, shape_of
 
 SLOT = 64  # bytes: the widest vector, and the alignment of what is on the stack
 INTERNAL = llvm.LinkageAttr("internal")
@@ -71,10 +70,10 @@ def function(
 def is_wide(op: Operation) -> bool:
     """Return whether something inside works on vectors of 512 bits or more."""
     return any(
-        _bits(value.type) >= 512
+        _bits(type_) >= 512
         for inner in op.walk()
-        for value in inner.results
-        if isinstance(value.type, VectorType)
+        for type_ in inner.result_types
+        if is_vector(type_)
     )
 
 

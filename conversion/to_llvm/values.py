@@ -7,8 +7,8 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from nn_opt.conversion.to_llvm.code import Code
-from nn_opt.dialects.llvm import FCmpOp, SelectOp, bool_like, lanes_of
-from nn_opt.ir.types import vector_type
+from nn_opt.dialects.llvm import FCmpOp, SelectOp, bool_like
+from nn_opt.ir.types import lanes_of, vector_type
 
 EXACT = llvm.FastMathAttr(None)
 
