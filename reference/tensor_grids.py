@@ -44,6 +44,8 @@ def evaluate_index(expr: AffineExpr, dimensions: Sequence[Any]) -> Any:
 
 def boxes(sizes: Sequence[int], points: int = POINTS_AT_ONCE) -> Iterator[Box]:
     """Cut an index space, in row-major order, into boxes of about so many points at most."""
+    if 0 in sizes:
+        return
     if math.prod(sizes) <= points:
         yield tuple(slice(0, size) for size in sizes)
         return

@@ -30,7 +30,9 @@ def product_of(op: tensor.ComputeOp) -> arith.MulfOp | None:
 def outer_boxes(op: tensor.ComputeOp) -> Iterator[Box]:
     """Cut along the longest result axis, so that no factor has too many points."""
     sizes = op.axis_sizes
-    if op.rank == 0 or 0 in sizes:
+    if 0 in sizes:
+        return
+    if op.rank == 0:
         yield tuple(slice(0, size) for size in sizes)
         return
     longest = max(range(op.rank), key=lambda axis: sizes[axis])

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, i1
 from xdsl.ir import Operation, SSAValue
 
@@ -122,9 +121,7 @@ def uniform_value(value: SSAValue) -> Number | None:
         return None
     array = array_of(value.owner.value, value.type)
     first = array.reshape(-1)[:1]
-    if array.size == 0 or not np.array_equal(array, np.broadcast_to(first, array.shape)):
-        return None
-    return first[0].item()
+    return first[0].item() if array.size and (array == first).all() else None
 
 
 def _pow(op: Any, x: Scalar, exponent: Scalar) -> Scalar:
@@ -248,11 +245,10 @@ def convert_batch_norm(k: Lowering, op: graph.BatchNormOp) -> Array:
     """(x - mean) / sqrt(var + epsilon) * scale + bias, by channel."""
     x, scale, bias, mean, var = (k.array(operand) for operand in op.operands)
     epsilon = _float(op.epsilon)
-    channel = 1 if x.rank > 1 else 0
 
     def formula(b: Any) -> Scalar:
         def of(array: Array) -> Scalar:
-            return b.read(array, [b.par[channel]])
+            return b.read(array, [b.par[1] if x.rank > 1 else 0])
 
         spread = (of(var) + epsilon).call("sqrt")
         return (b.read(x, b.par) - of(mean)) / spread * of(scale) + of(bias)

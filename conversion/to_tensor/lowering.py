@@ -230,6 +230,7 @@ class Lowering:
         with ImplicitBuilder(block):
             result = formula(Body(sizes, len(shape), block.args)).cast(dtype)
             tensor.YieldOp(result.value)
+        erase_unread(block)
         op = tensor.ComputeOp(
             self.stage_name(word),
             Region(block),
@@ -296,6 +297,13 @@ class Lowering:
             init=init,
         )
         return [Array(result, dtype) for result, dtype in zip(op.result, dtypes, strict=True)]
+
+
+def erase_unread(block: Block) -> None:
+    """Erase what a formula built and then did not need, such as a known exponent's read."""
+    for op in reversed(list(block.ops)):
+        if op.results and not any(result.uses for result in op.results):
+            block.erase_op(op)
 
 
 def axis_names(sizes: Sequence[int]) -> list[str]:

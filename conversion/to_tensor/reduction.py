@@ -12,7 +12,15 @@ from xdsl.ir.affine import AffineExpr
 
 from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
 from nn_opt.conversion.to_tensor.movement import transpose
-from nn_opt.conversion.to_tensor.scalar import F64, I64, Scalar, constant, storage, working
+from nn_opt.conversion.to_tensor.scalar import (
+    F64,
+    I64,
+    Scalar,
+    constant,
+    is_unsigned,
+    storage,
+    working,
+)
 from nn_opt.dialects import graph, tensor
 from nn_opt.dialects.tensor import identity_of
 from nn_opt.ir.types import shape_of, tensor_type
@@ -193,8 +201,8 @@ def convert_arg_reduce(k: Lowering, op: graph.ArgReduceOp) -> Array:
 
     def combine(best: Sequence[Scalar], new: Sequence[Scalar]) -> list[Scalar]:
         wins = new[0].compare(better, best[0])
-        if isinstance(dtype, AnyFloat):  # the first NaN stays
-            wins = wins | (new[0].is_nan() & ~best[0].is_nan())
+        if isinstance(dtype, AnyFloat):  # NaN beats all
+            wins = wins | (new[0].is_nan() if last else new[0].is_nan() & ~best[0].is_nan())
         return [wins.select(n, b) for n, b in zip(new, best, strict=True)]
 
     _, position = k.fold(
@@ -210,8 +218,10 @@ def convert_arg_reduce(k: Lowering, op: graph.ArgReduceOp) -> Array:
 
 
 def _worst(kind: str, dtype: Attribute) -> float | int:
-    low, high = identity_of("max", dtype), identity_of("min", dtype)
-    return low if kind == "max" else high
+    """Return what any element beats; the largest unsigned number has all bits set."""
+    if is_unsigned(dtype):
+        return 0 if kind == "max" else -1
+    return identity_of(kind, dtype)
 
 
 def convert_cumsum(k: Lowering, op: graph.CumSumOp) -> Array:

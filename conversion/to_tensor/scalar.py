@@ -40,7 +40,7 @@ BINARY: dict[str, tuple[type[Operation] | None, type[Operation], type[Operation]
     "or": (None, arith.OrIOp, arith.OrIOp),
     "xor": (None, arith.XOrIOp, arith.XOrIOp),
     "shl": (None, arith.ShLIOp, arith.ShLIOp),
-    "shr": (None, arith.ShRSIOp, arith.ShRUIOp),
+    "shr": (None, arith.ShRUIOp, arith.ShRUIOp),
 }
 # A comparison with NaN is false, save `ne`.
 COMPARE = {
