@@ -44,7 +44,7 @@ def text_image(shape: tuple[int, ...]) -> Array:
         for column in range(10, width - 20, 14):
             stroke = int(random.integers(2, 9))
             page[row : row + 12, column : column + stroke] = 0.08
-    mean, deviation = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
+    mean, deviation = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
     channels = (page[None] - mean[:, None, None]) / deviation[:, None, None]
     return np.broadcast_to(channels, shape).astype(np.float32)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import onnx
-
 from bench.models import MODELS, build
 
 
@@ -19,7 +17,7 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in options.names or MODELS:
         path = options.folder / f"{name}.onnx"
-        onnx.save(build(name), path)
+        path.write_bytes(build(name).SerializeToString())
         print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
-from onnx import NodeProto, TensorProto, ValueInfoProto, inliner
+from onnx import NodeProto, TensorProto, ValueInfoProto
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NameLoc, NoneAttr, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.frontends.onnx.converters import CONVERTERS
 from nn_opt.frontends.onnx.evaluation import Evaluator
+from nn_opt.frontends.onnx.functions import without_functions
 from nn_opt.frontends.onnx.node import BadNode, Node, Unsupported, constant
 from nn_opt.frontends.onnx.reader import (
     Model,
@@ -23,7 +24,6 @@ from nn_opt.frontends.onnx.reader import (
     check_model,
     check_opset,
     read_model,
-    skeleton,
 )
 from nn_opt.frontends.onnx.signature import MAX_ELEMENTS, bind_shapes, describe_inputs
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
@@ -46,7 +46,7 @@ def import_model(
     check_opset(model)
     require_supported(model)
     check_model(model)
-    model = _without_functions(model)
+    model = _expanded(model)
     inputs = describe_inputs(model)
     bound = bind_shapes(model, inputs, dims or {}, shapes or {})
     types = [tensor_type(s, mlir_type(i.dtype)) for i, s in zip(inputs, bound, strict=True)]
@@ -59,20 +59,12 @@ def import_model(
     return _module(block, [spec.name for spec in inputs], results, model.proto.graph.output)
 
 
-def _without_functions(model: Model) -> Model:
-    """Return the model with the calls of its own functions replaced by their bodies."""
-    if not model.proto.functions:
-        return model
-    inlined = inliner.inline_local_functions(skeleton(model))
-    graph = inlined.graph
-    weights = model.initializers
-    kept = [value for value in graph.input if value.name not in weights]
-    del graph.input[:]
-    graph.input.extend(kept)
-    graph.initializer.extend(weights.values())
-    result = Model(inlined, model.label, model.folder)
-    require_supported(result)
-    return result
+def _expanded(model: Model) -> Model:
+    """Return the model without calls; what their bodies hold is checked like the rest."""
+    expanded = without_functions(model)
+    if expanded is not model:
+        require_supported(expanded)
+    return expanded
 
 
 class _Builder:

@@ -13,6 +13,7 @@ from nn_opt.frontends.onnx.node import (
     BadNode,
     Node,
     Results,
+    Unsupported,
     axes_in,
     axis_in,
     check_count,
@@ -38,7 +39,7 @@ def dropout(node: Node) -> Results:
     """Inference: the identity, its mask all true. Opset 12 has the mode as a constant operand."""
     training = node.known(2)
     if training is not None and training.any():
-        raise BadNode("training_mode is on; this compiler is for inference")
+        raise Unsupported("training_mode is on")
     dropped = graph.DropoutOp(node[0]).result
     if len(node.outputs) < 2 or not node.outputs[1]:
         return dropped

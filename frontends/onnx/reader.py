@@ -92,7 +92,7 @@ def _with_graph(model: Model) -> Model:
     return model
 
 
-def _texts(proto: ModelProto) -> Iterator[str]:
+def _texts(proto: ModelProto) -> Iterator[object]:
     yield from graph_texts(proto.graph)
     yield from (entry.domain for entry in proto.opset_import)
     for function in proto.functions:
@@ -141,7 +141,7 @@ def check_model(model: Model) -> None:
             value.type.tensor_type.shape.SetInParent()
     _excuse_deprecated(bare, model.opsets.get("", 0))
     try:
-        onnx.checker.check_model(bare)
+        onnx.checker.check_model(bare)  # pyright: ignore[reportUnknownMemberType]
     except (onnx.checker.ValidationError, UnicodeDecodeError) as error:
         first = next((line for line in str(error).splitlines() if line.strip()), "")
         raise model.error(f"the ONNX checker refuses the model: {first.strip()}") from None

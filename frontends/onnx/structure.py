@@ -16,14 +16,14 @@ def node_label(node: NodeProto, index: int) -> str:
     return node.name or f"{node.op_type}_{index}"
 
 
-def node_texts(node: NodeProto) -> Iterator[str]:
+def node_texts(node: NodeProto) -> Iterator[object]:
     """Yield every name in a node; protobuf gives bytes for one that is not UTF-8."""
     yield from (node.op_type, node.domain, node.name, *node.input, *node.output)
     for attribute in node.attribute:
         yield from (attribute.name, attribute.ref_attr_name, attribute.t.name)
 
 
-def graph_texts(graph: GraphProto) -> Iterator[str]:
+def graph_texts(graph: GraphProto) -> Iterator[object]:
     """Yield every name in a graph."""
     yield graph.name
     for node in graph.node:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, defs
 
+from nn_opt.frontends.onnx.functions import is_defined_by_others
 from nn_opt.frontends.onnx.node import Attributes
 from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, Model
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
@@ -30,6 +31,8 @@ def require_supported(model: Model) -> None:
     visited: set[tuple[str, str]] = set()
     for node, label in pending:
         called = (node.domain, node.op_type)
+        if is_defined_by_others(node):
+            continue
         if called not in functions:
             problems += (_line(model, node, label, why) for why in _reasons(model, node))
         elif called not in visited:

@@ -1,0 +1,82 @@
+"""Replaces calls by bodies: of a model's own functions, and of operators that others define."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+from onnx import ModelProto, NodeProto, inliner
+
+from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, Model, skeleton
+from nn_opt.frontends.onnx.structure import node_label
+
+# Operators without a converter, since ONNX itself spells them with those that have one.
+DEFINED_BY_OTHERS = frozenset(
+    {
+        "Attention",
+        "CausalConvWithState",
+        "CenterCropPad",
+        "NegativeLogLikelihoodLoss",
+        "RotaryEmbedding",
+        "SoftmaxCrossEntropyLoss",
+        "SwiGLU",
+    }
+)
+
+
+def is_defined_by_others(node: NodeProto) -> bool:
+    """Return whether a node stands for the nodes that ONNX defines it by."""
+    return node.domain in MAIN_DOMAINS and node.op_type in DEFINED_BY_OTHERS
+
+
+def without_functions(model: Model) -> Model:
+    """Return the model with every call replaced by the body of what it calls.
+
+    Raises: DiagnosticError if a body cannot be had, as where element types are unknown.
+    """
+    if model.proto.functions:
+        bare = skeleton(model)
+        model = _with_nodes(model, bare, inliner.inline_local_functions(bare))
+    while calls := {node.op_type for node in model.proto.graph.node if is_defined_by_others(node)}:
+        # One operator at a time: a body may itself call another one.
+        bare = onnx.shape_inference.infer_shapes(skeleton(model))
+        try:
+            inlined = inliner.inline_selected_functions(
+                bare, [("", name) for name in sorted(calls)], inline_schema_functions=True
+            )
+        except RuntimeError:
+            raise model.error(
+                f"cannot spell {', '.join(sorted(calls))} in other operators"
+            ) from None
+        model = _with_nodes(model, bare, inlined)
+    return model
+
+
+def _with_nodes(model: Model, before: ModelProto, after: ModelProto) -> Model:
+    """Return the model with the inlined nodes, named after the call that they come from."""
+    proto = ModelProto()
+    proto.ir_version = model.proto.ir_version
+    proto.opset_import.extend(after.opset_import)
+    proto.graph.name = model.proto.graph.name
+    proto.graph.input.extend(model.proto.graph.input)
+    proto.graph.output.extend(model.proto.graph.output)
+    proto.graph.initializer.extend(model.proto.graph.initializer)
+    proto.graph.node.extend(after.graph.node)
+    _name_after_calls(before.graph.node, proto.graph.node)
+    return Model(proto, model.label, model.folder)
+
+
+def _name_after_calls(before: Sequence[NodeProto], after: Sequence[NodeProto]) -> None:
+    """Name each inlined node `call/node`. Inlining keeps the order and the results of calls."""
+    calls = iter(enumerate(before))
+    index, call = next(calls)
+    missing = set(filter(None, call.output))
+    for node in after:
+        if list(node.output) == list(call.output) and node.op_type == call.op_type:
+            node.name = node_label(call, index)
+        else:
+            node.name = f"{node_label(call, index)}/{node.name or node.op_type}"
+        missing.difference_update(node.output)
+        if not missing:
+            index, call = next(calls, (index, call))
+            missing = set(filter(None, call.output))
