@@ -5,21 +5,19 @@ from __future__ import annotations
 import math as numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
-    VectorType,
     f32,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from nn_opt.ir.literals import Scalar, scalar_attr
-from nn_opt.ir.types import element_type, shape_of, vector_type
+from nn_opt.ir.types import element_type, is_vector, lanes_of, vector_type
 
 INFINITY = numbers.inf
 NAN = numbers.nan
@@ -29,21 +27,17 @@ MANTISSA_BITS = 23
 
 def like(type_: Attribute, element: Attribute) -> Attribute:
     """Return the scalar or vector type with another element type."""
-    return vector_type(shape_of(type_)[0], element) if isinstance(type_, VectorType) else element
+    lanes = lanes_of(type_)
+    return element if lanes is None else vector_type(lanes, element)
 
 
 def constant(value: Scalar, type_: Attribute) -> SSAValue:
     """Return a number, in every lane if the type is a vector."""
     attribute = scalar_attr(value, element_type(type_))
-    if isinstance(type_, VectorType):
-        return arith.ConstantOp(_splat(attribute, type_)).result
+    if is_vector(type_):
+        splat: Any = DenseIntOrFPElementsAttr.from_list  # its types know no variable element
+        return arith.ConstantOp(splat(type_, [value]), type_).result
     return arith.ConstantOp(attribute).result
-
-
-def _splat(
-    value: FloatAttr | IntegerAttr, type_: VectorType[Attribute]
-) -> DenseIntOrFPElementsAttr:
-    return DenseIntOrFPElementsAttr.from_list(type_, [value.value.data])  # pyright: ignore
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +114,9 @@ class Term:
 
     def to_float(self) -> Term:
         """Return an integer as a float."""
-        return Term(arith.SIToFPOp(self.value, like(self.type, f32)).result)
+        return Term(
+            arith.SIToFPOp.build(operands=[self.value], result_types=[like(self.type, f32)]).result
+        )
 
     def sign_of(self, other: Term) -> Term:
         """Return this magnitude with the sign of another."""

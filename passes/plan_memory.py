@@ -117,7 +117,7 @@ def share_in_place(
     main: func.FuncOp, kernels: dict[str, func.FuncOp], buffers: list[Buffer], steps: Steps
 ) -> list[Group]:
     """Let results take the place of inputs that die in the same call; return the groups."""
-    by_value = {buffer.alloc.result: buffer for buffer in buffers}
+    by_value: dict[SSAValue, Buffer] = {buffer.alloc.result: buffer for buffer in buffers}
     groups = {buffer: [buffer] for buffer in buffers}
     known: dict[str, list[Pair]] = {}
     for call in [op for op in main.walk() if isinstance(op, func.CallOp)]:

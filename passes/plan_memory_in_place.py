@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, VectorType
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import linear
-from nn_opt.ir.types import element_type, shape_of
+from nn_opt.ir.types import element_type, lanes_of, shape_of
 
 Pair = tuple[int, int]  # positions of the input and the result among a kernel's arguments
 
@@ -94,7 +94,7 @@ class Touch:
 
     @property
     def lanes(self) -> int:
-        return shape_of(self.accessed)[0] if isinstance(self.accessed, VectorType) else 1
+        return lanes_of(self.accessed) or 1
 
     @classmethod
     def of(cls, op: object) -> Touch | None:

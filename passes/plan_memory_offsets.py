@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 ATTRIBUTE = "nn.arena_plan"
@@ -76,8 +77,7 @@ def plan_of(module: ModuleOp) -> Plan:
     """Return the plan that --plan-memory left in a module; empty if there is none."""
     given = module.attributes.get(ATTRIBUTE)
     rows: list[Row] = []
-    for item in given if isinstance(given, ArrayAttr) else ():
-        assert isinstance(item, DictionaryAttr)
+    for item in given.data if isa(given, ArrayAttr[DictionaryAttr]) else ():
         name = item.data["buffer"]
         assert isinstance(name, StringAttr)
         offset, size, first, last = (_number(item.data[key]) for key in NUMBERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -14,12 +16,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
 
 from nn_opt.backends.llvm.instructions import RULES
 from nn_opt.backends.llvm.text import Edge, Text, edges
 from nn_opt.backends.llvm.words import bytes_literal, constant, symbol, type_word
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.resources import ResourceAttr, array_of
+from nn_opt.ir.resources import array_of
 
 METADATA = """\
 !0 = distinct !{!0, !1, !2}
@@ -67,13 +70,12 @@ def _global(op: llvm.GlobalOp) -> str:
 
 
 def _initializer(value: Attribute | None, type_: Attribute) -> str:
-    if isinstance(value, ResourceAttr):
-        return bytes_literal(array_of(value, type_))
-    if isinstance(value, DenseIntOrFPElementsAttr):
-        return bytes_literal(array_of(value, value.type))
-    if isinstance(value, IntegerAttr | FloatAttr):
+    if value is None:
+        return f"{type_word(type_)} zeroinitializer"
+    if isa(value, IntegerAttr[Any] | FloatAttr[Any]):
         return f"{type_word(type_)} {constant(value, type_)}"
-    return f"{type_word(type_)} zeroinitializer"
+    shaped = value.type if isa(value, DenseIntOrFPElementsAttr[Any]) else type_
+    return bytes_literal(array_of(value, shaped))
 
 
 def _function(op: llvm.FuncOp, declarations: dict[str, str]) -> str:
@@ -145,11 +147,14 @@ def _argument_words(given: DictionaryAttr) -> list[str]:
 def _function_attributes(op: llvm.FuncOp) -> str:
     given = op.properties | op.attributes
     words = ["nounwind"] if "no_unwind" in given else []
-    passed = given.get("passthrough")
-    for item in passed if isinstance(passed, ArrayAttr) else ():
+    for item in _items(given.get("passthrough")):
         if isinstance(item, StringAttr):
             words.append(item.data)
-        elif isinstance(item, ArrayAttr):
-            key, value = [part.data for part in item if isinstance(part, StringAttr)]
+        else:
+            key, value = [part.data for part in _items(item) if isinstance(part, StringAttr)]
             words.append(f'"{key}"="{value}"')
     return "".join(f" {word}" for word in words)
+
+
+def _items(attribute: Attribute | None) -> tuple[Attribute, ...]:
+    return attribute.data if isa(attribute, ArrayAttr[Attribute]) else ()

@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -22,7 +21,7 @@ from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType, L
 from xdsl.ir import Attribute
 
 from nn_opt.ir.resources import Array, array_of
-from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.ir.types import element_type, is_vector, numpy_dtype, shape_of
 
 SIMPLE: dict[type[Attribute], str] = {
     Float16Type: "half",
@@ -110,9 +109,8 @@ def constant(value: Attribute, type_: Attribute) -> str:
     """Return a constant as an operand without its type."""
     if isinstance(value, FloatAttr | IntegerAttr):
         return _splat(number(value.value.data, element_type(type_)), type_)
-    assert isinstance(value, DenseIntOrFPElementsAttr), f"not a constant of LLVM: {value}"
     element = element_type(type_)
-    flat = array_of(value, value.type).reshape(-1)
+    flat = array_of(value, type_).reshape(-1)
     words = [number(item.item(), element) for item in flat]
     if len(set(words)) == 1:
         return _splat(words[0], type_)
@@ -121,11 +119,7 @@ def constant(value: Attribute, type_: Attribute) -> str:
 
 
 def _splat(word: str, type_: Attribute) -> str:
-    return f"splat ({type_word(element_type(type_))} {word})" if _is_vector(type_) else word
-
-
-def _is_vector(type_: Attribute) -> bool:
-    return isinstance(type_, VectorType)
+    return f"splat ({type_word(element_type(type_))} {word})" if is_vector(type_) else word
 
 
 def symbol(name: str) -> str:

@@ -16,7 +16,6 @@ from nn_opt.dialects.llvm.ops import (
     SelectOp,
     UIToFPOp,
     bool_like,
-    lanes_of,
 )
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "SelectOp",
     "UIToFPOp",
     "bool_like",
-    "lanes_of",
 ]
 
 OURS = [ExtractElementOp, PoisonOp, UIToFPOp, FPToSIOp, FPToUIOp, FCmpOp, SelectOp, GEPOp]

@@ -32,12 +32,7 @@ from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.types import element_type, shape_of, vector_type
-
-
-def lanes_of(type_: Attribute) -> int | None:
-    """Return the number of lanes of a vector type; None for a scalar."""
-    return shape_of(type_)[0] if isinstance(type_, VectorType) else None
+from nn_opt.ir.types import element_type, lanes_of, vector_type
 
 
 def bool_like(type_: Attribute) -> Attribute:

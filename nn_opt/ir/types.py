@@ -118,6 +118,16 @@ def vector_type(lanes: int, element: Attribute) -> VectorType[Attribute]:
     return VectorType(element, [lanes])
 
 
+def is_vector(type_: Attribute) -> bool:
+    """Return whether a type is a vector."""
+    return isinstance(type_, VectorType)
+
+
+def lanes_of(type_: Attribute) -> int | None:
+    """Return the number of lanes of a vector type; None for a scalar."""
+    return shape_of(type_)[0] if is_vector(type_) else None
+
+
 def memory_space(memref: SSAValue | Attribute) -> str:
     """Return the memory space of a memref: global, stack or register."""
     type_ = type_of(memref)
