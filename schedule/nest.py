@@ -139,13 +139,21 @@ def own_buffer(function: FuncOp, stage: str) -> tuple[BlockOp, AllocOp]:
     """Return a stage's block and the local buffer that it writes; refuses an output."""
     block = find_block(function, stage)
     buffers = written(block)
-    if len(buffers) != 1 or not isinstance(buffers[0].owner, AllocOp):
+    if len(buffers) != 1 or not is_own(buffers[0]):
         refuse(
             block,
             f"stage {stage!r} does not write one buffer of its own",
             hint=f'give it one by cache_write "{stage}"',
         )
-    return block, buffers[0].owner
+    alloc = buffers[0].owner
+    assert isinstance(alloc, AllocOp)
+    return block, alloc
+
+
+def is_own(buffer: SSAValue) -> bool:
+    """Return whether a buffer is the kernel's own and only blocks use it, under its own shape."""
+    uses = (use.operation.parent_op() for use in buffer.uses)
+    return isinstance(buffer.owner, AllocOp) and all(isinstance(op, BlockOp) for op in uses)
 
 
 def access_exprs(access: LoadOp | StoreOp, block: BlockOp) -> list[AffineExpr | None]:

@@ -58,9 +58,10 @@ def convert_reduce(k: Lowering, op: graph.ReduceOp) -> Array:
     axes = normal_axes(op.axes.get_values(), x.rank)
     shape = shape_of(op.result)
     if op.kind.data == "log_sum_exp":
-        return k.view(_log_sum_exp(k, x, axes), shape)
+        return _with_axes(k, _log_sum_exp(k, x, axes), shape, axes)
     combiner, before, after = KINDS[op.kind.data]
-    total = reduce_axes(k, op.kind.data, x, axes, combiner, before)
+    keepdims = len(shape) == x.rank
+    total = reduce_axes(k, op.kind.data, x, axes, combiner, before, keepdims=keepdims)
     count = math.prod(x.shape[axis] for axis in axes)
 
     def finish(b: Body) -> Scalar:
@@ -69,7 +70,16 @@ def convert_reduce(k: Lowering, op: graph.ReduceOp) -> Array:
 
     if op.kind.data == "mean" or after is not _same or total.dtype != x.dtype:
         total = k.compute(f"{op.kind.data}.end", total.shape, x.dtype, finish)
-    return k.view(total, shape)
+    return total
+
+
+def _with_axes(k: Lowering, x: Array, shape: Sequence[int], axes: Sequence[int]) -> Array:
+    """Return `x` with the reduced axes back as ones, if `shape` has them; a stage, not a view,
+    so that a schedule can inline it.
+    """
+    if tuple(shape) == x.shape:
+        return x
+    return k.compute("keepdims", shape, x.dtype, lambda b: b.read(x, _without(b.par, axes)))
 
 
 def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
@@ -83,19 +93,28 @@ def accumulator(dtype: Attribute, combiner: str) -> Attribute:
 
 
 def reduce_axes(
-    k: Lowering, word: str, x: Array, axes: Sequence[int], combiner: str, before: Step = _same
+    k: Lowering,
+    word: str,
+    x: Array,
+    axes: Sequence[int],
+    combiner: str,
+    before: Step = _same,
+    *,
+    keepdims: bool = False,
 ) -> Array:
-    """Return `x` combined over `axes`, which the result lacks."""
+    """Return `x` combined over `axes`, which the result lacks or, with `keepdims`, has as ones."""
     kept = [axis for axis in range(x.rank) if axis not in axes]
     if x.dtype == i1:
         combiner = BOOL_COMBINERS.get(combiner, combiner)
 
     def formula(b: Body) -> Scalar:
-        return before(b.read(x, _merge(x.rank, kept, b.par, axes, b.red)))
+        par = [b.par[axis] for axis in kept] if keepdims else b.par
+        return before(b.read(x, _merge(x.rank, kept, par, axes, b.red)))
 
+    whole = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
     return k.compute(
         word,
-        [x.shape[axis] for axis in kept],
+        whole if keepdims else [x.shape[axis] for axis in kept],
         accumulator(x.dtype, combiner),
         formula,
         reduce=[x.shape[axis] for axis in axes],
@@ -214,7 +233,7 @@ def convert_arg_reduce(k: Lowering, op: graph.ArgReduceOp) -> Array:
         init=[_worst(kind, dtype), 0],
         combine=combine,
     )
-    return k.view(position, shape_of(op.result))
+    return _with_axes(k, position, shape_of(op.result), axes)
 
 
 def _worst(kind: str, dtype: Attribute) -> float | int:

@@ -19,6 +19,7 @@ from nn_opt.schedule.nest import (
     access_exprs,
     accessors,
     blocks_in,
+    is_own,
     kinds_bound,
     loads_in,
     ranges_of,
@@ -85,8 +86,8 @@ def is_contraction(block: BlockOp) -> bool:
 
 def local_buffer(block: BlockOp) -> AllocOp | None:
     """Return the buffer that a stage writes, if it is the kernel's own."""
-    store = next(stores_in(block))
-    return store.memref.owner if isinstance(store.memref.owner, AllocOp) else None
+    buffer = next(stores_in(block)).memref
+    return buffer.owner if isinstance(buffer.owner, AllocOp) and is_own(buffer) else None
 
 
 def readers(block: BlockOp) -> list[BlockOp]:
