@@ -48,13 +48,14 @@ class LoadedCode:
 
         Raises: Unloadable.
         """
-        missing = sorted(_unresolved(objects))
-        if missing:
-            # MCJIT would say nothing and jump to address 0.
-            names = ", ".join(missing)
-            raise Unloadable(f"error: the compiled code needs functions that are not here: {names}")
+        needed = _needed(objects)
         with _lock:
             self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), native_machine())
+            # only an engine makes the process's own symbols known
+            missing = sorted(name for name in needed if not llvm.address_of_symbol(name))
+            if missing:  # MCJIT would say nothing and jump to address 0
+                names = ", ".join(missing)
+                raise Unloadable(f"error: the compiled code needs what is not here: {names}")
             for data in objects:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
             self._engine.finalize_object()
@@ -70,11 +71,11 @@ class LoadedCode:
         return found
 
 
-def _unresolved(objects: Sequence[bytes]) -> set[str]:
+def _needed(objects: Sequence[bytes]) -> set[str]:
+    """Return the symbols that none of the objects defines."""
     tables = [dict(symbols(data)) for data in objects]
     defined = {name for table in tables for name, here in table.items() if here}
-    needed = {name for table in tables for name in table} - defined
-    return {name for name in needed if not llvm.address_of_symbol(name)}
+    return {name for table in tables for name in table} - defined
 
 
 # ELF (System V ABI, 64-bit, little-endian): the headers of the file, a section and a symbol.

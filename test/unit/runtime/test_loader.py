@@ -17,7 +17,7 @@ define float @f(float %x) {{
 
 
 def test_an_unknown_function_is_named_instead_of_called_at_address_zero():
-    with pytest.raises(Unloadable, match="functions that are not here: no_such_function"):
+    with pytest.raises(Unloadable, match="needs what is not here: no_such_function"):
         LoadedCode([assemble(NEEDS.format(name="no_such_function"))])
 
 
