@@ -15,6 +15,8 @@ from nn_opt.frontends.onnx.node import (
     cast,
     constant,
     dtype_of,
+    rank_of,
+    reshaped,
     scalar_like,
 )
 from nn_opt.frontends.onnx.table import Request, converts
@@ -83,7 +85,16 @@ def unary(node: Node) -> Results:
 
 @converts(*BINARY)
 def binary(node: Node) -> Results:
-    return BINARY[node.proto.op_type](node[0], node[1]).result
+    return BINARY[node.proto.op_type](node[0], _placed(node)).result
+
+
+def _placed(node: Node) -> SSAValue:
+    """Return operand 1; before opset 7 it stood at `axis` of operand 0, by default at the end."""
+    value, rank = node[1], rank_of(node[0])
+    if node.version >= 7 or not node.attrs.flag("broadcast"):
+        return value
+    axis = node.attrs.int("axis", rank - rank_of(value))
+    return reshaped(value, [*shape_of(value), *([1] * (rank - axis - rank_of(value)))])
 
 
 def folded(op: type[graph.BinaryOp], values: Sequence[SSAValue]) -> SSAValue:
@@ -174,7 +185,11 @@ def shrink(node: Node) -> Results:
 
 @converts("PRelu")
 def prelu(node: Node) -> Results:
-    return graph.PReluOp(node[0], node[1]).result
+    """The slope broadcasts as usual; before opset 7 it counted channels, axis 1."""
+    x, slope = node[0], node[1]
+    if node.version < 7 and shape_of(slope) != (1,):
+        slope = reshaped(slope, [*shape_of(slope), *([1] * (rank_of(x) - 2))])
+    return graph.PReluOp(x, slope).result
 
 
 @converts("IsInf")

@@ -14,7 +14,7 @@ from onnx import GraphProto, ModelProto, TensorProto
 from nn_opt.frontends.onnx.structure import check_structure, graph_texts, node_texts
 from nn_opt.ir.diagnostics import DiagnosticError
 
-OLDEST_OPSET = 7  # before it, broadcasting was an attribute
+OLDEST_OPSET = 6  # what the first exporters wrote
 MAIN_DOMAINS = ("", "ai.onnx")
 
 

@@ -100,6 +100,16 @@ ROWS = [
 ]
 
 
+def test_operands_were_placed_by_attributes_before_opset_7() -> None:
+    inputs = {"a": noise(2, 3, 4), "b": noise(3, seed=1), "s": noise(3, seed=2)}
+    nodes = "y = Add<broadcast = 1, axis = 1>(a, b) z = PRelu(y, s)"
+    results = "float[] y, float[] z"
+    got = at_graph_level(Row(nodes, inputs, opset=6, results=results).model(), inputs)
+    y = inputs["a"] + inputs["b"][:, None]
+    np.testing.assert_array_equal(got[0], y)
+    np.testing.assert_array_equal(got[1], np.where(y < 0, y * inputs["s"][:, None], y))
+
+
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_agrees_with_onnxruntime(row: Row) -> None:
     row.check()

@@ -90,7 +90,7 @@ def test_structure(text: str) -> None:
     assert STRUCTURE[text] in complaint(parse(text))
 
 
-@pytest.mark.parametrize(("opset", "word"), [(6, "expected 7 to"), (999, "opset 999")])
+@pytest.mark.parametrize(("opset", "word"), [(5, "expected 6 to"), (999, "opset 999")])
 def test_opsets_out_of_range(opset: int, word: str) -> None:
     assert word in complaint(parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", opset))
 
