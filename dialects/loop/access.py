@@ -246,6 +246,15 @@ class ApplyOp(IRDLOperation):
             properties={"map": access_map([expr], indices)},
         )
 
+    def verify_(self) -> None:
+        map = self.map.data
+        if len(map.results) != 1 or map.num_symbols:
+            problem = f"map gives {len(map.results)} values, expected 1"
+            raise VerifyException(complaint(self, problem))
+        if map.num_dims != len(self.indices):
+            problem = f"map takes {map.num_dims} values, {len(self.indices)} are given"
+            raise VerifyException(complaint(self, problem))
+
     def with_access(self, map: Sequence[AffineExpr], indices: Sequence[SSAValue]) -> ApplyOp:
         """Return the same op for another expression."""
         return ApplyOp(map[0], indices)
@@ -253,10 +262,13 @@ class ApplyOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         print_index(printer, self.map.data.results[0], self.indices)
+        printer.print_op_attributes(self.attributes)
 
     @classmethod
     def parse(cls, parser: Parser) -> ApplyOp:
-        return cls(*parse_index(parser))
+        op = cls(*parse_index(parser))
+        op.attributes |= parser.parse_optional_attr_dict()
+        return op
 
 
 def _print_place(printer: Printer, op: LoadOp | StoreOp) -> None:

@@ -119,6 +119,13 @@ class ViewOp(IRDLOperation):
         return self.offset.data.results[0]
 
     def verify_(self) -> None:
+        offset = self.offset.data
+        if len(offset.results) != 1 or offset.num_symbols:
+            problem = f"offset gives {len(offset.results)} values, expected 1"
+            raise VerifyException(complaint(self, problem))
+        if offset.num_dims != len(self.indices):
+            problem = f"offset takes {offset.num_dims} values, {len(self.indices)} are given"
+            raise VerifyException(complaint(self, problem))
         if isinstance(self.start, AffineConstantExpr):
             unit = numpy_dtype(element_type(self.source)).itemsize
             end = self.start.value * unit + byte_size(self.result)

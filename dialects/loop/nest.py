@@ -141,6 +141,14 @@ class IfOp(IRDLOperation):
             properties={"conditions": AffineMapAttr(conditions)},
         )
 
+    def verify_(self) -> None:
+        conditions = self.conditions.data
+        if conditions.num_dims != len(self.indices) or conditions.num_symbols:
+            problem = f"map takes {conditions.num_dims} values, {len(self.indices)} are given"
+            raise VerifyException(complaint(self, problem))
+        if self.body.block.args:
+            raise VerifyException(complaint(self, "body must take nothing"))
+
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         print_conditions(printer, self.conditions.data, self.indices)

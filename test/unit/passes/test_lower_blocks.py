@@ -51,7 +51,7 @@ def test_a_tail_is_guarded_and_its_loads_know_it():
     assert [op.default is not None for op in ops(module, loop.LoadOp)] == [False, True, False]
     x, y = np.arange(10, dtype=np.float32), np.zeros(10, np.float32)
     make_interpreter(module).call_op("main", (x, y))
-    np.testing.assert_array_equal(y, x + [*x[1:], 5] + x[::-1])
+    np.testing.assert_array_equal(y, x + np.append(x[1:], 5) + x[::-1])
 
 
 def test_a_condition_that_always_holds_goes():

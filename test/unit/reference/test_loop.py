@@ -205,7 +205,7 @@ def test_a_view_beyond_its_buffer_is_located():
       %v = loop.view %y offset 32 : memref<8x8xf32> to memref<4x8xf32>
       loop.copy %u to %v : memref<4x8xf32> to memref<4x8xf32>
     }"""
-    with pytest.raises(InterpretationError, match="loop.view: starts at 64"):
+    with pytest.raises(InterpretationError, match=r"loop.view: starts at 64"):
         call(body, X, np.zeros_like(X))
 
 
