@@ -84,16 +84,21 @@ def bind_shapes(
     unknown = [spec for spec, shape in zip(specs, bound, strict=True) if shape is None]
     if unknown:
         listed = ", ".join(f"'{spec.name}' {_show(spec.shape)}" for spec in unknown)
-        first = unknown[0]
-        rank = 4 if first.shape is None else len(first.shape)
-        example = {first.name: [1] * rank}
-        free = sorted(symbols - set(dims))
-        by_name = f"dims={{{free[0]!r}: 1}} or " if free else ""
-        raise model.error(
-            f"the sizes of {len(unknown)} input(s) are unknown: {listed}",
-            hint=f"give them by {by_name}shapes={example}",
-        )
+        problem = f"the sizes of {len(unknown)} input(s) are unknown: {listed}"
+        raise model.error(problem, hint=f"give them by {_example(unknown, dims)}")
     return [shape for shape in bound if shape is not None]
+
+
+def _example(unknown: Sequence[InputSpec], dims: Mapping[str, int]) -> str:
+    """Return how to bind the inputs: by symbols if those are all, else by whole shapes."""
+    sizes = [size for spec in unknown for size in spec.shape or (None,)]
+    if None not in sizes:
+        return f"dims={ {size: 1 for size in sizes if isinstance(size, str) and size not in dims} }"
+    shapes = {
+        spec.name: [size if isinstance(size, int) else 1 for size in spec.shape or (1, 1)]
+        for spec in unknown
+    }
+    return f"shapes={shapes}"
 
 
 def _require_known(model: Model, what: str, given: Iterable[str], known: set[str]) -> None:

@@ -181,8 +181,9 @@ OPEN = "g (float[N,3,?] a, float[N] b, float[] c) => (float[] y) { y = Relu(a) }
 def test_unknown_sizes_are_listed_with_the_way_to_give_them() -> None:
     message = complaint(parse(OPEN), dims={"N": 2})
     assert "the sizes of 2 input(s) are unknown: 'a' [N, 3, ?], 'c' of unknown rank" in message
-    assert "shapes={'a': [1, 1, 1]}" in message
-    assert "dims={'N': 1}" in complaint(parse(OPEN))
+    assert "give them by shapes={'a': [1, 3, 1], 'c': [1, 1]}" in message
+    named = parse("g (float[N,3,M] a, float[N] b) => (float[] y) { y = Relu(a) }")
+    assert "give them by dims={'M': 1}" in complaint(named, dims={"N": 2})
 
 
 @pytest.mark.parametrize(
