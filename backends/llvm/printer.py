@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
@@ -72,9 +69,9 @@ def _global(op: llvm.GlobalOp) -> str:
 def _initializer(value: Attribute | None, type_: Attribute) -> str:
     if value is None:
         return f"{type_word(type_)} zeroinitializer"
-    if isa(value, IntegerAttr[Any] | FloatAttr[Any]):
+    if type(value) in (IntegerAttr, FloatAttr):
         return f"{type_word(type_)} {constant(value, type_)}"
-    shaped = value.type if isa(value, DenseIntOrFPElementsAttr[Any]) else type_
+    shaped: Attribute = getattr(value, "type", type_)  # dense text has one, resources have not
     return bytes_literal(array_of(value, shaped))
 
 

@@ -55,7 +55,7 @@ def _places(access: loop.LoadOp | loop.StoreOp) -> list[int]:
 
 def _unrolled_trips(index: SSAValue) -> int | None:
     nest = index.block.parent_op() if isinstance(index, BlockArgument) else None
-    if isinstance(nest, loop.ForOp) and nest.how is loop.ForKind.UNROLL:
+    if isinstance(nest, loop.ForOp) and (nest.how is loop.ForKind.UNROLL or nest.trips == 1):
         return nest.trips
     return None
 
