@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 
 from nn_opt.backends.llvm import print_module as print_llvm
@@ -29,16 +30,18 @@ from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.resources import array_of
 from nn_opt.ir.target import Target, set_target, target_named, target_of
-from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of, tensor_type
 from nn_opt.ir.verify import verify
 from nn_opt.kernels import kernels_of
 from nn_opt.pipelines import Instrument, expand, run_passes
+from nn_opt.runtime.arguments import fits
 from nn_opt.runtime.artifact import Artifact, pack_weights
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo, dtype_named
 from nn_opt.runtime.memory import Block
 
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 PIPELINE = "compile"
+INFER = "infer-shapes"
 COLLECT_AFTER = 200_000  # objects; IR stays alive, so looking for garbage often is waste
 
 # The levels of `Model.ir`, each by the pass after which the module is printed.
@@ -81,6 +84,7 @@ def lower(
     """Run all passes on a module, which is consumed, and write it as LLVM IR."""
     machine = target_named(target)
     manifest = signature_of(module)
+    assert manifest.is_static, "the sizes are bound before"
     verify(module)
     watch = Watch(progress)
     with _quiet_collector():
@@ -177,11 +181,29 @@ def main_of(module: ModuleOp) -> FuncOp:
     return main
 
 
-def signature_of(module: ModuleOp) -> Manifest:
-    """Return the inputs and outputs that @main states.
+def bind_shapes(module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Give inputs of @main these shapes by name, and what follows from them to all else.
 
-    Raises: DiagnosticError if a size is unknown.
+    Raises: DiagnosticError for a name or shape that does not fit.
     """
+    main = main_of(module)
+    inputs = signature_of(module).inputs
+    if unknown := set(shapes) - {info.name for info in inputs}:
+        have = ", ".join(repr(info.name) for info in inputs) or "none"
+        raise DiagnosticError(f"error: @main has no input {min(unknown)!r}; it has {have}")
+    for info, argument in zip(inputs, main.args, strict=False):
+        shape = tuple(shapes.get(info.name, shape_of(argument)))
+        if len(shape) != len(info.shape or ()) or not fits(info.shape or (), shape):
+            raise DiagnosticError(f"error: input {info} of @main cannot be {list(shape)}")
+        if shape != shape_of(argument):
+            type_ = tensor_type(shape, element_type(argument))
+            Rewriter.replace_value_with_new_type(argument, type_)
+    if not all(info.is_static for info in inputs):
+        run_passes(make_context(), module, expand(INFER))
+
+
+def signature_of(module: ModuleOp) -> Manifest:
+    """Return the inputs and outputs that @main states; unknown sizes have names of their own."""
     main = main_of(module)
     inputs, outputs = main.function_type.inputs.data, main.function_type.outputs.data
     written = main.attributes.get("num_outputs")
@@ -196,9 +218,8 @@ def _tensors(main: FuncOp, kind: str, types: Sequence[Attribute]) -> tuple[Tenso
     dtypes = _strings(main, f"{kind}_dtypes")
     infos: list[TensorInfo] = []
     for k, type_ in enumerate(types):
-        shape = shape_of(type_)
-        if -1 in shape:
-            raise DiagnosticError(f"error: {names[k]!r} of @main has unknown sizes: {type_}")
+        sizes = enumerate(shape_of(type_))
+        shape = tuple(f"{names[k]}.{axis}" if size == -1 else size for axis, size in sizes)
         dtype = dtype_named(dtypes[k]) if dtypes else numpy_dtype(element_type(type_))
         infos.append(TensorInfo(names[k], shape, dtype))
     return tuple(infos)

@@ -149,18 +149,27 @@ def _external_names(graph: Any) -> Iterator[str]:
 class _Ir:
     """IR of any origin: @main says what goes in and out."""
 
-    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+    def read(self) -> ModuleOp:
+        """Return the module, free to be changed."""
         raise AssertionError("each kind of IR reads its own module")
+
+    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+        from nn_opt.build import bind_shapes
+
+        module = self.read()
+        bind_shapes(module, shapes)
+        return module
 
     def signature(self, dims: Dims, shapes: ShapeMap) -> Manifest:
         from nn_opt.build import signature_of
         from nn_opt.ir.diagnostics import DiagnosticError
 
-        if dims or shapes:
+        if dims:
             raise DiagnosticError(
-                "error: sizes were given by name\n  hint: those of IR are in the types of @main"
+                f"error: IR has no size named {min(dims)!r}\n  hint: give the shapes of its inputs"
             )
-        return signature_of(self.module(dims, shapes))
+        module = self.module(dims, shapes) if shapes else self.read()
+        return signature_of(module)
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         return {}
@@ -178,7 +187,7 @@ class Module(_Ir):
         yield "module"
         yield print_module(self.source)  # weights are in it as digests of their content
 
-    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+    def read(self) -> ModuleOp:
         return self.source.clone()
 
 
@@ -192,7 +201,7 @@ class Text(_Ir):
         yield "text"
         yield file_digest(self.path)
 
-    def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
+    def read(self) -> ModuleOp:
         return parse(self.path)
 
 

@@ -81,7 +81,7 @@ def _check_sizes(infos: Sequence[TensorInfo], arrays: Sequence[Array]) -> None:
     for info, array in zip(infos, arrays, strict=True):
         if info.shape is None:
             continue
-        if not _fits(info.shape, array.shape):
+        if not fits(info.shape, array.shape):
             raise ValueError(
                 f"input {info.name!r} has shape {list(array.shape)},"
                 f" expected {shape_text(info.shape)}"
@@ -89,7 +89,8 @@ def _check_sizes(infos: Sequence[TensorInfo], arrays: Sequence[Array]) -> None:
         _bind_names(info, array, bound)
 
 
-def _fits(stated: tuple[Dim, ...], actual: tuple[int, ...]) -> bool:
+def fits(stated: tuple[Dim, ...], actual: tuple[int, ...]) -> bool:
+    """Return whether a shape has the stated sizes, names standing for any."""
     return len(stated) == len(actual) and all(
         isinstance(want, str) or want == size for want, size in zip(stated, actual, strict=True)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -78,8 +79,11 @@ def report_errors(run: Callable[[list[str]], None], argv: Sequence[str] | None) 
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
         run(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # the reader, say `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except user_errors() as error:
         if "--debug" in arguments:
             raise

@@ -96,9 +96,36 @@ def test_text_as_source(tmp_path):
         np.testing.assert_array_equal(model(x), [0, 0, 1, 2])
 
 
+UNKNOWN = """
+func.func @main(%x: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %y = graph.relu %x : tensor<?x3xf32>
+  func.return %y : tensor<?x3xf32>
+}
+"""
+
+
+def test_unknown_sizes_in_ir():
+    model = nn_opt.compile(nn_opt.parse(UNKNOWN))
+    assert str(model.inputs[0]) == "arg0: float32[arg0.0, 3]"
+    for rows in (2, 5):
+        x = np.random.default_rng(rows).standard_normal((rows, 3)).astype(np.float32)
+        np.testing.assert_array_equal(model(x), np.maximum(x, 0))
+    known = nn_opt.compile(nn_opt.parse(UNKNOWN), shapes={"arg0": (4, 3)})
+    assert (known.inputs[0].shape, known.outputs[0].shape) == ((4, 3), (4, 3))
+    for shapes, text in (
+        ({"arg0": (4, 4)}, r"input arg0: float32\[arg0.0, 3\] of @main cannot be \[4, 4\]"),
+        ({"arg0": (4,)}, r"cannot be \[4\]"),
+        ({"z": (4,)}, "no input 'z'; it has 'arg0'"),
+    ):
+        with pytest.raises(DiagnosticError, match=text):
+            nn_opt.compile(nn_opt.parse(UNKNOWN), shapes=shapes)
+    with pytest.raises(DiagnosticError, match="IR has no size named 'N'"):
+        nn_opt.compile(nn_opt.parse(UNKNOWN), dims={"N": 1})
+
+
 @pytest.mark.parametrize("source", [3, None, ["a"], np.zeros(3)])
 def test_what_is_no_model(source):
-    with pytest.raises(TypeError, match="expected a path, bytes, an onnx.ModelProto or a module"):
+    with pytest.raises(TypeError, match=r"expected a path, bytes, an onnx\.ModelProto or a module"):
         nn_opt.compile(source)
 
 
