@@ -68,6 +68,7 @@ def convert_function(function: func.FuncOp) -> None:
     k = Lowering(dict(zip(old.args, new.args, strict=True)))
     fill(k, old, new)
     discard(old)
+    erase_unread_constants(new)
     function.body.add_block(new)
 
 
@@ -105,6 +106,13 @@ def discard(old: Block) -> None:
     for op in list(old.ops):
         op.drop_all_references()
     old.erase(safe_erase=False)
+
+
+def erase_unread_constants(block: Block) -> None:
+    """Erase constants whose numbers went into formulas, such as a known exponent."""
+    for op in list(block.ops):
+        if isinstance(op, tensor.ConstantOp) and not op.result.uses:
+            block.erase_op(op)
 
 
 def _convert(k: Lowering, op: Operation) -> Sequence[SSAValue]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -28,7 +28,7 @@ from nn_opt.conversion.to_tensor.scalar import (
     working,
 )
 from nn_opt.dialects import tensor
-from nn_opt.ir.affine import range_of, simplify
+from nn_opt.ir.affine import negation, range_of, simplify
 from nn_opt.ir.resources import Array as NumpyArray
 from nn_opt.ir.resources import resource_of, tensor_type_of
 from nn_opt.ir.types import element_type, shape_of, tensor_type
@@ -116,7 +116,7 @@ class Body:
             case AffineDimExpr(position=position):
                 return Scalar(self.arguments[position], INDEX)
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add, lhs=lhs, rhs=rhs):
-                return self._value(lhs) + self._value(rhs)
+                return self._sum(lhs, rhs)
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=lhs, rhs=rhs):
                 return self._value(lhs) * self._value(rhs)
             case AffineBinaryOpExpr():
@@ -124,14 +124,20 @@ class Body:
             case _:
                 raise AssertionError(f"not an expression of axes: {expr}")
 
+    def _sum(self, lhs: AffineExpr, rhs: AffineExpr) -> Scalar:
+        """Return lhs + rhs; `9 - 2 * i` is no product by -2."""
+        for kept, other in ((lhs, rhs), (rhs, lhs)):
+            negated = negation(other)
+            if negated is not None:
+                return self._value(kept) - self._value(negated)
+        return self._value(lhs) + self._value(rhs)
+
     def _division(self, expr: AffineBinaryOpExpr) -> Scalar:
         assert isinstance(expr.rhs, AffineConstantExpr)
         divisor = expr.rhs.value
         low, _ = range_of(expr.lhs, self.ranges)
         periods = max(0, -(low // divisor))
-        dividend = self._value(expr.lhs)
-        if periods:
-            dividend = dividend + periods * divisor
+        dividend = self._value(simplify(expr.lhs + periods * divisor, self.ranges))
         if expr.kind is AffineBinaryOpKind.Mod:
             return Scalar(arith.RemUIOp(dividend.value, dividend.like(divisor).value).result, INDEX)
         quotient = arith.DivUIOp(dividend.value, dividend.like(divisor).value)
@@ -145,7 +151,8 @@ class Body:
             return AffineExpr.constant(index)
         if isinstance(index, Scalar):
             return AffineExpr.dimension(_position(index.value, operands))
-        expr = simplify(index, self.ranges)
+        plain = isinstance(index, AffineDimExpr)  # stays, even if the axis has one place
+        expr = index if plain else simplify(index, self.ranges)
         dims = [
             AffineExpr.dimension(_position(self.arguments[axis], operands))
             if axis in expr.used_dims()
@@ -230,7 +237,7 @@ class Lowering:
         with ImplicitBuilder(block):
             result = formula(Body(sizes, len(shape), block.args)).cast(dtype)
             tensor.YieldOp(result.value)
-        erase_unread(block)
+        tidy(block)
         op = tensor.ComputeOp(
             self.stage_name(word),
             Region(block),
@@ -283,6 +290,7 @@ class Lowering:
         with ImplicitBuilder(body):
             values = formula(Body(sizes, len(shape), body.args))
             tensor.YieldOp(*(value.value for value in values))
+        tidy(body)
         with ImplicitBuilder(region):
             arguments = [Scalar(a, t) for a, t in zip(region.args, [*dtypes] * 2, strict=True)]
             values = combine(arguments[: len(types)], arguments[len(types) :])
@@ -299,8 +307,14 @@ class Lowering:
         return [Array(result, dtype) for result, dtype in zip(op.result, dtypes, strict=True)]
 
 
-def erase_unread(block: Block) -> None:
-    """Erase what a formula built and then did not need, such as a known exponent's read."""
+def tidy(block: Block) -> None:
+    """Keep one of equal ops, and none that a formula built and then did not need."""
+    seen: dict[Hashable, Operation] = {}
+    for op in list(block.ops):
+        facts = frozenset(op.properties.items())
+        first = seen.setdefault((type(op), tuple(op.operands), facts, *op.result_types), op)
+        for old, new in zip(op.results, first.results, strict=True) if first is not op else ():
+            old.replace_all_uses_with(new)
     for op in reversed(list(block.ops)):
         if op.results and not any(result.uses for result in op.results):
             block.erase_op(op)

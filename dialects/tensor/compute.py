@@ -10,7 +10,9 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
     DenseArrayBase,
+    FloatAttr,
     IndexType,
+    IntegerAttr,
     IntegerType,
     StringAttr,
     TensorType,
@@ -145,6 +147,8 @@ class ComputeOp(IRDLOperation):
 
     def problems(self) -> list[str]:
         """Return what is wrong with this op, in words."""
+        if not self.result:
+            return ["has no result, expected one at least"]
         found: list[str] = []
         rank, sizes = self.rank, self.axis_sizes
         for result in self.result:
@@ -152,6 +156,10 @@ class ComputeOp(IRDLOperation):
                 found.append(f"result is {result.type}, but its axes have {list(sizes[:rank])}")
         if len(self.axes) != len(sizes):
             found.append(f"body has {len(self.axes)} indices for {len(sizes)} axes")
+        if any(not isinstance(axis.type, IndexType) for axis in self.axes):
+            found.append(f"body takes {_types([a.type for a in self.axes])}, expected indices")
+        if min(sizes, default=0) < 0:
+            found.append(f"axes have {list(sizes)}, expected sizes of at least 0")
         if (len(sizes) > rank) != (self.combiner is not None):
             found.append("a reduction needs both a combiner and reduce axes")
         if self.combiner is not None and self.combiner.data not in COMBINERS:
@@ -323,6 +331,13 @@ class ReadOp(IRDLOperation):
         if access.num_dims != len(self.indices) or access.num_symbols:
             problem = f"map takes {access.num_dims} dimensions, {len(self.indices)} values given"
             raise VerifyException(complaint(self, problem, hint="give one value a dimension"))
+        element = element_type(self.source)
+        if self.result.type != element:
+            problem = f"reads {self.result.type} from a tensor of {element}"
+            raise VerifyException(complaint(self, problem, hint="cast what is read"))
+        if self.default is not None and not _is_number_of(self.default, element):
+            problem = f"default is {self.default}, expected a number of {element}"
+            raise VerifyException(complaint(self, problem, hint="write `or 0.0` or `or 0`"))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -346,3 +361,7 @@ class ReadOp(IRDLOperation):
         op = cls(parser.resolve_operand(source, type_), indices, map.data, default)
         op.attributes |= attributes
         return op
+
+
+def _is_number_of(attr: Attribute, element: Attribute) -> bool:
+    return isinstance(attr, FloatAttr | IntegerAttr) and attr.type == element

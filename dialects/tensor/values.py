@@ -87,6 +87,10 @@ class ViewOp(IRDLOperation):
         if math.prod(before) != math.prod(after):
             problem = f"{list(before)} and {list(after)} have different numbers of elements"
             raise VerifyException(complaint(self, problem, hint="a view keeps every element"))
+        elements = element_type(self.source), element_type(self.result)
+        if elements[0] != elements[1]:
+            problem = f"turns {elements[0]} into {elements[1]}"
+            raise VerifyException(complaint(self, problem, hint="a view keeps every element"))
 
 
 @irdl_op_definition
@@ -133,6 +137,16 @@ class ScanOp(IRDLOperation):
         return self.num_states.value.data
 
     def verify_(self) -> None:
+        if not 0 <= self.states <= min(len(self.inputs), len(self.outputs)):
+            counts = f"{len(self.inputs)} operands and {len(self.outputs)} results"
+            problem = f"has {self.states} states of {counts}"
+            raise VerifyException(complaint(self, problem, hint="each state is one of both"))
+        stacks = (*self.inputs[self.states :], *self.outputs[self.states :])
+        lengths = [shape_of(value)[:1] for value in stacks]
+        if not lengths or () in lengths or len(set(lengths)) > 1:
+            found = [size[0] if size else "none" for size in lengths]
+            problem = f"axis 0 of what is scanned and stacked has sizes {found}, expected one size"
+            raise VerifyException(complaint(self, problem, hint="axis 0 of each is time"))
         wanted = [value.type for value in self.inputs[: self.states]]
         wanted += [_slice(value) for value in self.inputs[self.states :]]
         actual = [argument.type for argument in self.body.block.args]
@@ -140,7 +154,8 @@ class ScanOp(IRDLOperation):
             problem = f"body takes {_types(actual)}, expected {_types(wanted)}"
             raise VerifyException(complaint(self, problem, hint="states first, then slices"))
         terminator = self.body.block.last_op
-        assert terminator is not None
+        if not isinstance(terminator, YieldOp):
+            raise VerifyException(complaint(self, "body does not end in tensor.yield"))
         yields = [value.type for value in terminator.operands]
         wanted = [value.type for value in self.outputs[: self.states]]
         wanted += [_slice(value) for value in self.outputs[self.states :]]
