@@ -106,19 +106,18 @@ class Converter:
         body = Block(arg_types=[INDEX])
         body.args[0].name_hint = nest.index.name_hint
         nest.index.replace_all_uses_with(body.args[0])
-        bounds = [code.constant(number) for number in (0, nest.trips, 1)]
+        low, high, step = code.bounds(nest.trips)
         inner = code.inside(body)
         if nest.how is loop.ForKind.PARALLEL:
             self.parallel += 1
             self.fill(nest.body.block, inner)
             self.parallel -= 1
             inner.act(scf.ReduceOp())
-            low, high, step = ([bound] for bound in bounds)
-            code.act(scf.ParallelOp(low, high, step, Region(body)))
+            code.act(scf.ParallelOp([low], [high], [step], Region(body)))
         else:
             self.fill(nest.body.block, inner)
             inner.act(scf.YieldOp())
-            code.act(scf.ForOp(*bounds, [], body))
+            code.act(scf.ForOp(low, high, step, [], body))
 
     def convert_if(self, guard: loop.IfOp, code: Code) -> None:
         """loop.if  ->  scf.if"""
@@ -232,9 +231,14 @@ def first_of(block: Block) -> Operation:
 
 def stored_type(type_: Attribute) -> Attribute:
     """Return the type of an argument: bools are bytes."""
-    if isinstance(type_, MemRefType):
-        return memref_type(shape_of(type_), stored(element_type(type_)))
-    return type_
+    if not is_memref(type_):
+        return type_
+    return memref_type(shape_of(type_), stored(element_type(type_)))
+
+
+def is_memref(type_: Attribute) -> bool:
+    """Return whether an argument is a buffer."""
+    return isinstance(type_, MemRefType)
 
 
 def is_local(op: loop.AllocOp | loop.ArenaOp) -> bool:

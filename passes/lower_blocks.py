@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -167,7 +167,7 @@ class Lowering:
         return [expr for expr in exprs if not self.proves(expr)]
 
     @contextmanager
-    def assuming(self, conditions: Sequence[AffineExpr]) -> Iterator[None]:
+    def assuming(self, conditions: Sequence[AffineExpr]) -> Generator[None]:
         """While active, the conditions are facts."""
         count = len(self.facts)
         self.facts.extend(conditions)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -12,19 +11,11 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AnyFloat,
-    DenseIntOrFPElementsAttr,
-    IndexType,
-    IntegerType,
     ModuleOp,
-    UnknownLoc,
-    VectorType,
-    i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
     AffineMap,
@@ -36,7 +27,9 @@ from nn_opt.dialects import loop
 from nn_opt.ir.affine import Range, compact, linear, range_of
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_value
-from nn_opt.ir.types import element_type, shape_of, vector_type
+from nn_opt.ir.types import element_type, vector_type
+from nn_opt.ir.vector_arith import lanes_of, width_of
+from nn_opt.passes.lanes import Lanes, erase, flat_step, is_one_dimensional, lane_type
 
 MAX_LANES = 256  # 16 registers of 16 lanes: more would only spill
 UNKNOWN: Range = (-(1 << 62), 1 << 62)
@@ -60,13 +53,6 @@ COMBINERS: dict[type[Operation], vector.CombiningKindFlag] = {
     arith.OrIOp: Flag.OR,
     arith.XOrIOp: Flag.XOR,
 }
-Binary = Callable[[SSAValue, SSAValue], Operation]
-INDEX_ARITHMETIC: dict[AffineBinaryOpKind, Binary] = {
-    AffineBinaryOpKind.Add: arith.AddiOp,
-    AffineBinaryOpKind.Mul: arith.MuliOp,
-    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
-    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
-}
 
 
 @dataclass(frozen=True)
@@ -85,24 +71,11 @@ class VectorizeLoopsPass(ModulePass):
 
 
 @dataclass
-class Vectorizer:
-    """Rewrites one loop; `vectors` holds what each value of its body is on all lanes."""
+class Vectorizer(Lanes):
+    """Rewrites one loop; `sums` are ops that combine a value with what one place holds."""
 
-    nest: loop.ForOp
-    vectors: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    broadcasts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     sums: dict[Operation, SSAValue] = field(default_factory=dict[Operation, SSAValue])
     ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
-
-    @property
-    def lanes(self) -> int:
-        """The number of lanes: the loop's trips."""
-        return self.nest.trips
-
-    @property
-    def lane(self) -> SSAValue:
-        """The loop's variable."""
-        return self.nest.index
 
     def run(self) -> None:
         """Put the vector form of the loop's body in the place of the loop."""
@@ -139,17 +112,6 @@ class Vectorizer:
                 rule = RULES.get(type(op), Vectorizer.visit_other)
                 rule(self, op)
 
-    @contextmanager
-    def nested(self) -> Iterator[None]:
-        """While active, new broadcasts are known; after it, those of before."""
-        before = dict(self.broadcasts)
-        yield
-        self.broadcasts = before
-
-    def varies(self, op: Operation) -> bool:
-        """Return whether an operand differs from lane to lane."""
-        return any(value is self.lane or value in self.vectors for value in op.operands)
-
     def visit_other(self, op: Operation) -> None:
         """arith.addf %a, %b : f32  ->  arith.addf %va, %vb : vector<16xf32>"""
         if op in self.sums:
@@ -162,79 +124,19 @@ class Vectorizer:
         operands = [self.as_vector(value, op) for value in op.operands]
         self.emit_lanewise(op, operands)
 
-    def emit_lanewise(self, op: Operation, operands: Sequence[SSAValue]) -> None:
-        """Put the op on vectors in the place of the op on scalars."""
-        types = [vector_type(self.lanes, lane_type(result.type)) for result in op.results]
-        new = type(op).create(
-            operands=operands,
-            result_types=types,
-            properties=op.properties,
-            attributes=op.attributes,
-        )
-        self.replace(op, new)
-
-    def replace(self, op: Operation, new: Operation) -> None:
-        """Insert `new`, whose results are `op`'s on all lanes, and drop `op`."""
-        self.insert(new, op)
-        for old, result in zip(op.results, new.results, strict=True):
-            result.name_hint = old.name_hint
-            self.vectors[old] = result
-        erase(op)
-
-    def insert(self, new: Operation, before: Operation) -> Operation:
-        """Insert an op that stands for `before`, at its place."""
-        block = before.parent
-        assert block is not None
-        if isinstance(new.location, UnknownLoc):
-            new.location = before.location
-        block.insert_op_before(new, before)
-        return new
-
-    def as_vector(self, value: SSAValue, before: Operation) -> SSAValue:
-        """Return the value on all lanes."""
-        if value is self.lane and value not in self.vectors:
-            return self.iota(1, before)
-        if value in self.vectors:
-            return self.vectors[value]
-        if value not in self.broadcasts:
-            self.broadcasts[value] = self.broadcast(value, before)
-        return self.broadcasts[value]
-
-    def broadcast(self, value: SSAValue, before: Operation) -> SSAValue:
-        """Return a new vector that has the value on every lane."""
-        if isinstance(value.type, IndexType):
-            value = self.insert(arith.IndexCastOp(value, i64), before).results[0]
-        type_ = vector_type(self.lanes, value.type)
-        new = vector.BroadcastOp.create(operands=[value], result_types=[type_])
-        return self.insert(new, before).results[0]
-
-    def iota(self, step: int, before: Operation) -> SSAValue:
-        """Return the vector 0, step, 2 * step, ..."""
-        values = [step * lane for lane in range(self.lanes)]
-        return self.constant(values, before)
-
-    def constant(self, values: Sequence[int], before: Operation) -> SSAValue:
-        """Return a constant vector of indices."""
-        type_ = vector_type(self.lanes, i64)
-        dense = DenseIntOrFPElementsAttr.from_list(type_, list(values))  # pyright: ignore[reportArgumentType]
-        return self.insert(arith.ConstantOp(dense), before).results[0]
-
     def visit_index_cast(self, op: Operation) -> None:
         """index_cast  ->  extsi, trunci or nothing: an index on lanes is an i64"""
         assert isinstance(op, arith.IndexCastOp)
         if not self.varies(op):
             return
         value = self.as_vector(op.input, op)
-        source, target = element_type(value), lane_type(op.result.type)
-        assert isinstance(source, IntegerType)
-        assert isinstance(target, IntegerType)
+        source, target = width_of(element_type(value)), width_of(lane_type(op.result.type))
         if source == target:
             self.vectors[op.result] = value
             erase(op)
             return
-        wider = target.width.data > source.width.data
-        kind = arith.ExtSIOp if wider else arith.TruncIOp
-        type_ = vector_type(self.lanes, target)
+        kind = arith.ExtSIOp if target > source else arith.TruncIOp
+        type_ = vector_type(self.lanes, lane_type(op.result.type))
         self.replace(op, kind.create(operands=[value], result_types=[type_]))
 
     def visit_apply(self, op: Operation) -> None:
@@ -244,42 +146,10 @@ class Vectorizer:
             self.vectors[op.result] = self.indices(op.map.data.results[0], op.indices, op)
             erase(op)
 
-    def indices(self, expr: AffineExpr, values: Sequence[SSAValue], before: Operation) -> SSAValue:
-        """Return the value of an affine expression on all lanes."""
-        if isinstance(expr, AffineConstantExpr):
-            return self.constant([expr.value] * self.lanes, before)
-        varying = {k for k, v in enumerate(values) if v is self.lane or v in self.vectors}
-        if not varying & expr.used_dims():
-            return self.as_vector(self.scalar_index(expr, values, before), before)
-        if isinstance(expr, AffineDimExpr):
-            return self.as_vector(values[expr.position], before)
-        assert isinstance(expr, AffineBinaryOpExpr)
-        left = self.indices(expr.lhs, values, before)
-        shortcut = power_of_two(expr)
-        if shortcut is not None:
-            kind, number = shortcut
-            right = self.constant([number] * self.lanes, before)
-            return self.insert(kind(left, right), before).results[0]
-        right = self.indices(expr.rhs, values, before)
-        if expr.kind is not AffineBinaryOpKind.Mod:
-            return self.insert(INDEX_ARITHMETIC[expr.kind](left, right), before).results[0]
-        quotient = self.insert(arith.FloorDivSIOp(left, right), before).results[0]
-        multiple = self.insert(arith.MuliOp(quotient, right), before).results[0]
-        return self.insert(arith.SubiOp(left, multiple), before).results[0]
-
-    def scalar_index(
-        self, expr: AffineExpr, values: Sequence[SSAValue], before: Operation
-    ) -> SSAValue:
-        """Return the value of an affine expression that is the same on all lanes."""
-        if isinstance(expr, AffineDimExpr):
-            return values[expr.position]
-        used, local = compact([expr], values)
-        return self.insert(loop.ApplyOp(local[0], used), before).results[0]
-
     def visit_load(self, op: Operation) -> None:
         """load %m[..., %lane]  ->  load %m[..., 0] : vector<16xf32>, strided, or a gather"""
         assert isinstance(op, loop.LoadOp)
-        if isinstance(op.accessed, VectorType):
+        if lanes_of(op.accessed) is not None:
             self.fail(op, "is on vectors already")
         if not self.varies(op):
             return
@@ -307,7 +177,7 @@ class Vectorizer:
     def visit_store(self, op: Operation) -> None:
         """store %v, %m[..., %lane]  ->  store %vector, %m[..., 0] : vector<16xf32>"""
         assert isinstance(op, loop.StoreOp)
-        if isinstance(op.accessed, VectorType):
+        if lanes_of(op.accessed) is not None:
             self.fail(op, "is on vectors already")
         steps = self.steps(op)
         if steps is None:
@@ -391,8 +261,9 @@ class Vectorizer:
         """add %held, %v  ->  add %held, (sum of all lanes of %v)"""
         others = [self.as_vector(v, op) for v in op.operands if v is not held]
         if isinstance(op, math.FmaOp):
-            others = [self.insert(arith.MulfOp(*others), op).results[0]]
-        flags = [arith.FastMathFlag.REASSOC] if isinstance(held.type, AnyFloat) else []
+            left, right = others
+            others = [self.insert(arith.MulfOp(left, right), op).results[0]]
+        flags = [FastMathFlag.REASSOC] if isinstance(held.type, AnyFloat) else []
         reduction = vector.ReductionOp.create(
             operands=others,
             result_types=[held.type],
@@ -403,8 +274,11 @@ class Vectorizer:
         )
         total = self.insert(reduction, op).results[0]
         kind = arith.AddfOp if isinstance(op, math.FmaOp) else type(op)
-        new = self.insert(kind(held, total), op)
         result = op.results[0]
+        joined = kind.create(
+            operands=[held, total], result_types=[held.type], properties=op.properties
+        )
+        new = self.insert(joined, op)
         result.replace_all_uses_with(new.results[0])
         self.sums[new] = held
         erase(op)
@@ -468,37 +342,6 @@ class Vectorizer:
             self.fail(op, "differs from lane to lane")
 
 
-def power_of_two(expr: AffineBinaryOpExpr) -> tuple[Binary, int] | None:
-    """Return an op and its second operand that equal floordiv or mod by 1, 2, 4, ..."""
-    divisor = expr.rhs.value if isinstance(expr.rhs, AffineConstantExpr) else 0
-    if divisor <= 0 or divisor & (divisor - 1):
-        return None
-    if expr.kind is AffineBinaryOpKind.FloorDiv:
-        return arith.ShRSIOp, divisor.bit_length() - 1
-    return (arith.AndIOp, divisor - 1) if expr.kind is AffineBinaryOpKind.Mod else None
-
-
-def lane_type(type_: Attribute) -> Attribute:
-    """Return the element type of a vector of such values; vectors of `index` do not exist here."""
-    return i64 if isinstance(type_, IndexType) else type_
-
-
-def flat_step(memref: SSAValue, steps: Sequence[int]) -> int:
-    """Return the distance, in elements, of places whose indices differ by `steps`."""
-    total, stride = 0, 1
-    for step, size in zip(reversed(steps), reversed(shape_of(memref)), strict=True):
-        total += step * stride
-        stride *= size
-    return total
-
-
-def is_one_dimensional(op: loop.LoadOp, steps: Sequence[int]) -> bool:
-    """Return whether a stride alone says which index moves, so that each lane can be tested."""
-    shape = shape_of(op.memref)
-    moving = [(dimension, step) for dimension, step in enumerate(steps) if step]
-    return not moving or moving == [loop.lane_dimension(shape, flat_step(op.memref, steps))]
-
-
 def same_place(load: loop.LoadOp, store: loop.StoreOp) -> bool:
     """Return whether both accesses name one place in the same words."""
     return (
@@ -508,12 +351,6 @@ def same_place(load: loop.LoadOp, store: loop.StoreOp) -> bool:
         and load.map == store.map
         and load.parent is store.parent
     )
-
-
-def erase(op: Operation) -> None:
-    """Remove an op whose results nothing reads any more, or only ops that go too."""
-    op.detach()
-    op.drop_all_references()
 
 
 RULES: dict[type[Operation], Callable[[Vectorizer, Operation], None]] = {

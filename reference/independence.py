@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Linear, Range, linear, range_of, simplify
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.ir.vector_arith import lanes_of
 
 UNKNOWN: Range = (-(1 << 62), 1 << 62)
 MOST_TRIPS = 1 << 16  # up to here, indices are compared one by one
@@ -101,14 +102,14 @@ class Independence:
     def _record(self, op: loop.LoadOp | loop.StoreOp, loops: tuple[loop.ForOp, ...]) -> None:
         indices = [self._resolve(expr, op.indices) for expr in op.map.data.results]
         reach: list[Range] = [(0, 0)] * len(indices)
-        if isinstance(op.accessed, VectorType):
+        if lanes_of(op.accessed) is not None:
             self._reach(op, reach)
         stores = isinstance(op, loop.StoreOp)
         self._accesses.append(Access(op.memref, indices, reach, stores, loops))
 
     def _reach(self, op: loop.LoadOp | loop.StoreOp, reach: list[Range]) -> None:
         """Set what the lanes of a vector add to each index: anything, if they change rows."""
-        shape, lanes = shape_of(op.memref), shape_of(op.accessed)[0]
+        shape, lanes = shape_of(op.memref), lanes_of(op.accessed) or 1
         moving = loop.lane_dimension(shape, op.step)
         span = 0 if moving is None else moving[1] * (lanes - 1)
         if moving is None or (moving[0] > 0 and abs(span) >= shape[moving[0]]):
@@ -161,7 +162,8 @@ class Independence:
         outer = [self._outside(form, nest) for form in forms]
         if any(terms != outer[0] for terms in outer):
             return False
-        lows, highs = [], []
+        lows: list[int] = []
+        highs: list[int] = []
         for form, access in zip(forms, accesses, strict=True):
             rest = {
                 atom: weight

@@ -7,7 +7,7 @@ along the loops it does not depend on, and NumPy's broadcasting does the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +31,7 @@ from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.resources import Array, array_of
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.ir.vector_arith import lanes_of
 from nn_opt.reference.independence import Independence
 from nn_opt.reference.scalars import as_type
 from nn_opt.reference.vectors import REDUCTIONS
@@ -190,7 +191,7 @@ class Nest:
         self.level -= 1
 
     @contextmanager
-    def where(self, condition: Any) -> Iterator[bool]:
+    def where(self, condition: Any) -> Generator[bool]:
         """While active, only lanes where the condition holds write; gives whether any does."""
         before = self.mask
         if condition is not True:
@@ -243,9 +244,8 @@ class Nest:
 
     def vector(self, op: loop.LoadOp | loop.StoreOp) -> tuple[int, int] | None:
         """Return lanes and stride of an access of a vector."""
-        if isinstance(op.accessed, VectorType):
-            return shape_of(op.accessed)[0], op.step
-        return None
+        lanes = lanes_of(op.accessed)
+        return None if lanes is None else (lanes, op.step)
 
     def read(
         self,
@@ -365,7 +365,7 @@ class Nest:
         self.values[op.dest] = as_type(total, op.dest.type)
 
 
-def all_of(conditions: Iterator[Any]) -> Any:
+def all_of(conditions: Iterable[Any]) -> Any:
     """Return whether all hold: True or False, or an array where lanes differ."""
     result: Any = True
     for condition in conditions:
@@ -374,9 +374,7 @@ def all_of(conditions: Iterator[Any]) -> Any:
                 return False
         else:
             result = condition if result is True else result & condition
-    if isinstance(result, np.ndarray) and result.all():
-        return True
-    return result
+    return True if result is not True and np.all(result) else result
 
 
 def locate(
@@ -401,7 +399,7 @@ def locate(
         return start + place, inside
     place, _ = _offset(buffer.shape, indices)
     place = place + steps * stride
-    inside = all_of(iter([(place >= 0) & (place < buffer.size)]))
+    inside = all_of([(place >= 0) & (place < buffer.size)])
     return start + place, inside
 
 
@@ -414,7 +412,7 @@ def _offset(shape: Sequence[int], indices: Sequence[Index]) -> tuple[Index, Any]
             tests.append(0 <= index < size)
         else:
             tests.append((index >= 0) & (index < size))
-    return place, all_of(iter(tests))
+    return place, all_of(tests)
 
 
 def _pick(index: Index, shape: Sequence[int], where: Sequence[int]) -> int:

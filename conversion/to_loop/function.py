@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.conversion.to_loop.nest import Nest
+from nn_opt.conversion.to_loop.nest import Nest, Number
 from nn_opt.dialects import loop, tensor
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_attr
@@ -51,9 +51,14 @@ def convert_function(function: func.FuncOp) -> None:
 
 def buffer_type(type_: Attribute) -> Attribute:
     """Return the memref type of a tensor type; any other type stays."""
-    if isinstance(type_, TensorType):
-        return memref_type(shape_of(type_), element_type(type_))
-    return type_
+    if not is_tensor(type_):
+        return type_
+    return memref_type(shape_of(type_), element_type(type_))
+
+
+def is_tensor(type_: Attribute) -> bool:
+    """Return whether a value needs a buffer."""
+    return isinstance(type_, TensorType)
 
 
 def result_type(function: func.FuncOp, type_: Attribute) -> Attribute:
@@ -61,7 +66,7 @@ def result_type(function: func.FuncOp, type_: Attribute) -> Attribute:
 
     Raises: PassFailedException for a result that no buffer can hold.
     """
-    if isinstance(type_, TensorType):
+    if is_tensor(type_):
         return buffer_type(type_)
     problem = f"returns {type_} beside tensors"
     raise PassFailedException(complaint(function, problem, hint="return a rank-0 tensor"))
@@ -86,7 +91,7 @@ class Converter:
     """Converts blocks of one function; `buffers` says where each tensor lives."""
 
     buffers: dict[SSAValue, SSAValue]
-    scalars: dict[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
+    scalars: dict[SSAValue, Number] = field(default_factory=dict[SSAValue, Number])
     stages: Counter[str] = field(default_factory=Counter[str])
 
     def fill(self, old: Block, new: Block, wanted: Sequence[tuple[SSAValue, SSAValue]]) -> None:

@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, Float32Type, Float64Type
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -15,6 +22,7 @@ from nn_opt.ir.literals import scalar_attr, scalar_value
 from nn_opt.ir.types import element_type
 
 Combine = Callable[[SSAValue, SSAValue], Operation]
+Number = FloatAttr | IntegerAttr
 
 FLOAT_COMBINE: dict[str, Combine] = {
     "add": arith.AddfOp,
@@ -40,7 +48,7 @@ class Nest:
     stage: str
     targets: Sequence[SSAValue]
     buffers: Mapping[SSAValue, SSAValue]
-    scalars: Mapping[SSAValue, Attribute]
+    scalars: Mapping[SSAValue, Number]
 
     def build(self) -> Operation:
         """Return the outermost op; takes the compute's body, so the compute is dead after it."""
@@ -91,7 +99,7 @@ class Nest:
         if read.source in self.scalars and read.default is None:
             new = arith.ConstantOp(self.scalars[read.source])
         else:
-            properties = {"map": read.map}
+            properties: dict[str, Attribute] = {"map": read.map}
             if read.default is not None:
                 properties["default"] = read.default
             new = loop.LoadOp.create(
@@ -157,7 +165,7 @@ class Nest:
         self.store(block, places, [constant.result for constant in constants])
         return Region(block)
 
-    def starts(self) -> list[Attribute]:
+    def starts(self) -> list[Number]:
         """Return the value of each accumulator before the first combination."""
         compute = self.compute
         elements = [element_type(result) for result in compute.result]

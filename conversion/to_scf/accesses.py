@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import Attribute, VectorType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from nn_opt.conversion.to_scf.code import INDEX, Code, Place, stored
 from nn_opt.dialects import loop
 from nn_opt.ir.literals import scalar_attr, scalar_value
 from nn_opt.ir.resources import dense_of
-from nn_opt.ir.types import element_type, numpy_dtype, shape_of, vector_type
-from nn_opt.ir.vector_arith import bool_like
+from nn_opt.ir.types import element_type, numpy_dtype, vector_type
+from nn_opt.ir.vector_arith import bool_like, lanes_of
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,9 @@ def to_memory(code: Code, value: SSAValue) -> SSAValue:
     wanted = stored(element_type(value))
     if element_type(value) == wanted:
         return value
-    if isinstance(value.type, VectorType):
-        wanted = vector_type(shape_of(value)[0], wanted)
+    lanes = lanes_of(value)
+    if lanes is not None:
+        wanted = vector_type(lanes, wanted)
     return code.emit(arith.ExtUIOp.create(operands=[value], result_types=[wanted]))
 
 
@@ -93,11 +94,11 @@ def read_or(code: Code, place: Place, point: Point, default: Attribute) -> SSAVa
 def load(code: Code, op: loop.LoadOp, place: Place) -> SSAValue:
     """Return what a loop.load reads."""
     point = Point(code.indices(op.map.data, op.indices))
-    if not isinstance(op.accessed, VectorType):
+    lanes = lanes_of(op.accessed)
+    if lanes is None:
         if op.default is not None:
             return read_or(code, place, point, op.default)
         return read_element(code, place, point)
-    lanes = shape_of(op.accessed)[0]
     if op.default is None and op.step == 1:
         offset = flat_offset(code, place, point)
         type_ = vector_type(lanes, element_type(place.memref))
@@ -143,9 +144,8 @@ def collect(
 ) -> SSAValue:
     """Return the elements at all points as a vector."""
     element = place.element
-    type_ = vector_type(len(points), element)
-    zeros = dense_of(np.zeros(1, numpy_dtype(element)))
-    zeros = type(zeros)(type_, zeros.data)  # a splat
+    zero = dense_of(np.zeros(1, numpy_dtype(element)))
+    zeros = DenseIntOrFPElementsAttr(VectorType(zero.get_element_type(), [len(points)]), zero.data)
     total = code.emit(arith.ConstantOp(zeros))
     for lane, point in enumerate(points):
         if default is None:
@@ -159,7 +159,8 @@ def collect(
 def store(code: Code, op: loop.StoreOp, place: Place, value: SSAValue) -> None:
     """Write what a loop.store writes."""
     point = Point(code.indices(op.map.data, op.indices))
-    if not isinstance(op.accessed, VectorType):
+    lanes = lanes_of(op.accessed)
+    if lanes is None:
         write_element(code, value, place, point)
         return
     if op.step == 1:
@@ -167,7 +168,7 @@ def store(code: Code, op: loop.StoreOp, place: Place, value: SSAValue) -> None:
         value = to_memory(code, value)
         code.act(vector.StoreOp.create(operands=[value, code.flat(place), offset]))
         return
-    for lane in range(shape_of(op.accessed)[0]):
+    for lane in range(lanes):
         one = lane_point(code, op, place, point, lane)
         write_element(code, extract(code, value, lane), place, one)
 

@@ -143,9 +143,13 @@ class Code:
             return place.memref
         return self.reshape(place, [place.size])
 
+    def bounds(self, trips: int) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """Return the bounds and the step of a loop."""
+        return self.constant(0), self.constant(trips), self.constant(1)
+
     def loop(self, trips: int) -> tuple[Code, SSAValue]:
         """Append a loop; return what appends to its body, and its index."""
         body = Block(arg_types=[INDEX])
-        bounds = [self.constant(number) for number in (0, trips, 1)]
-        self.act(scf.ForOp(*bounds, [], body))
+        low, high, step = self.bounds(trips)
+        self.act(scf.ForOp(low, high, step, [], body))
         return self.inside(body), body.args[0]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import Arith, floatingPointLike, signlessIntegerLike
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import AttrConstraint, IRDLOperation
-from xdsl.irdl.operations import single_range_constr_coercion
+from xdsl.irdl.attributes import single_range_constr_coercion
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.ir.types import element_type, shape_of, vector_type
+from nn_opt.ir.types import element_type, type_of, vector_type
 
-__all__ = ["Arith", "accept_vectors", "bool_like"]
+__all__ = ["Arith", "accept_vectors", "bool_like", "lanes_of"]
 
 INTEGER, FLOAT = signlessIntegerLike, floatingPointLike
 CASTS: dict[type[IRDLOperation], tuple[AttrConstraint, AttrConstraint]] = {
@@ -30,13 +30,30 @@ CASTS: dict[type[IRDLOperation], tuple[AttrConstraint, AttrConstraint]] = {
     arith.FPToSIOp: (FLOAT, INTEGER),
     arith.FPToUIOp: (FLOAT, INTEGER),
 }
-GROWTH = {arith.ExtSIOp: 1, arith.ExtUIOp: 1, arith.TruncIOp: -1}  # sign of the change of width
+GROWTH: dict[type[IRDLOperation], int] = {  # sign of the change of width
+    arith.ExtSIOp: 1,
+    arith.ExtUIOp: 1,
+    arith.TruncIOp: -1,
+}
 BOOL = arith.boolLike
+
+
+def lanes_of(value: SSAValue | Attribute) -> int | None:
+    """Return the number of lanes of a vector; None for a scalar."""
+    type_ = type_of(value)
+    return type_.get_shape()[0] if isinstance(type_, VectorType) else None
+
+
+def width_of(integer: Attribute) -> int:
+    """Return the bits of an integer type."""
+    assert isinstance(integer, IntegerType)
+    return cast("IntegerType[int]", integer).width.data
 
 
 def bool_like(type_: Attribute) -> Attribute:
     """Return the type of a comparison of two values of a type."""
-    return vector_type(shape_of(type_)[0], i1) if isinstance(type_, VectorType) else i1
+    lanes = lanes_of(type_)
+    return i1 if lanes is None else vector_type(lanes, i1)
 
 
 def accept_vectors() -> None:
@@ -67,10 +84,6 @@ def _set(kind: type[IRDLOperation], name: str, value: Any) -> None:
     setattr(kind, name, value)
 
 
-def _lanes(type_: Attribute) -> tuple[int, ...]:
-    return shape_of(type_) if isinstance(type_, VectorType) else ()
-
-
 def _require(condition: bool, problem: str) -> None:
     if not condition:
         raise VerifyException(problem)
@@ -79,15 +92,13 @@ def _require(condition: bool, problem: str) -> None:
 def _verify_cast(op: IRDLOperation) -> None:
     op.get_irdl_definition().verify(op)
     source, result = op.operands[0].type, op.results[0].type
-    _require(_lanes(source) == _lanes(result), f"casts {source} to {result}: other lanes")
+    _require(lanes_of(source) == lanes_of(result), f"casts {source} to {result}: other lanes")
     before, after = element_type(source), element_type(result)
     if isinstance(op, arith.IndexCastOp):
         one_index = isinstance(before, IntegerType) != isinstance(after, IntegerType)
         _require(one_index, f"casts {source} to {result}: one of them must be index")
     elif type(op) in GROWTH:
-        assert isinstance(before, IntegerType)
-        assert isinstance(after, IntegerType)
-        growth = (after.width.data - before.width.data) * GROWTH[type(op)]
+        growth = (width_of(after) - width_of(before)) * GROWTH[type(op)]
         word = "wider" if GROWTH[type(op)] > 0 else "narrower"
         _require(growth > 0, f"casts {source} to {result}, expected a {word} type")
 
@@ -96,7 +107,7 @@ def _verify_comparison(op: IRDLOperation) -> None:
     op.get_irdl_definition().verify(op)
     types = [value.type for value in (*op.operands, *op.results)]
     _require(types[0] == types[1], f"compares {types[0]} with {types[1]}")
-    if isinstance(types[0], VectorType):
+    if lanes_of(types[0]) is not None:
         wanted = bool_like(types[0])
         _require(types[2] == wanted, f"gives {types[2]}, expected {wanted}")
 
@@ -104,7 +115,7 @@ def _verify_comparison(op: IRDLOperation) -> None:
 def _verify_select(op: IRDLOperation) -> None:
     op.get_irdl_definition().verify(op)
     condition, chosen = op.operands[0].type, op.operands[1].type
-    same = not _lanes(condition) or _lanes(condition) == _lanes(chosen)
+    same = lanes_of(condition) is None or lanes_of(condition) == lanes_of(chosen)
     _require(same, f"selects {chosen} by {condition}: other lanes")
 
 
@@ -117,7 +128,7 @@ def _init_comparison(
 ) -> None:
     _scalar_init[type(op)](op, operand1, operand2, *rest, **named)
     type_ = SSAValue.get(operand1).type
-    if isinstance(type_, VectorType):
+    if lanes_of(type_) is not None:
         op.results[0]._type = bool_like(type_)  # pyright: ignore[reportPrivateUsage]
 
 
@@ -126,7 +137,7 @@ def _print_select(op: arith.SelectOp, printer: Printer) -> None:
     printer.print_list(op.operands, printer.print_ssa_value)
     printer.print_op_attributes(op.attributes)
     printer.print_string(" : ")
-    if isinstance(op.cond.type, VectorType):
+    if lanes_of(op.cond) is not None:
         printer.print_attribute(op.cond.type)
         printer.print_string(", ")
     printer.print_attribute(op.result.type)
