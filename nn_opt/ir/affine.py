@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -308,9 +309,28 @@ def _simplify_atom(atom: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
         if atom.kind is AffineBinaryOpKind.FloorDiv:
             return multiple + quotient
         return rest - quotient * divisor
+    unit, coarse, fine = _split_unit(linear(rest), divisor, dimensions)
     if atom.kind is AffineBinaryOpKind.FloorDiv:
-        return multiple + floordiv(rest, divisor)
-    return modulo(rest, divisor)
+        return multiple + floordiv(coarse, divisor // unit)
+    return modulo(coarse, divisor // unit) * unit + fine
+
+
+def _split_unit(
+    form: Linear, divisor: int, dimensions: Sequence[Range]
+) -> tuple[int, AffineExpr, AffineExpr]:
+    """Return (u, c, f) with form == u * c + f, u a factor of the divisor and 0 <= f < u.
+
+    Then floordiv and mod by the divisor see c alone, by divisor / u; u is 1 where nothing fits.
+    """
+    units = {math.gcd(divisor, factor) for factor in form.terms.values()}
+    for unit in sorted(units - {1}, reverse=True):
+        coarse = {atom: f // unit for atom, f in form.terms.items() if f % unit == 0}
+        fine = {atom: f for atom, f in form.terms.items() if f % unit}
+        rest = Linear(fine, form.constant % unit).expr()
+        low, high = range_of(rest, dimensions)
+        if low >= 0 and high < unit:
+            return unit, Linear(coarse, form.constant // unit).expr(), rest
+    return 1, form.expr(), AffineExpr.constant(0)
 
 
 def _split_multiple(form: Linear, divisor: int) -> tuple[AffineExpr, AffineExpr]:

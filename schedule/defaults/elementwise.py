@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nn_opt.dialects.loop import BlockOp, ForKind, ForOp
+from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, LoadOp, StoreOp
 from nn_opt.ir.target import Target
-from nn_opt.schedule.defaults.facts import is_reduction, steps, vectorizable
-from nn_opt.schedule.nest import find_block, kinds_bound, only_child
+from nn_opt.schedule.defaults.facts import is_reduction, may_leave, steps, vectorizable
+from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, only_child
 from nn_opt.schedule.schedule import Schedule
 
 
@@ -29,10 +29,19 @@ def _runs_on(block: BlockOp, outer: ForOp, inner: ForOp) -> bool:
     """Return whether each address moves through both loops as through one longer loop."""
     if only_child(outer) is not inner or kinds_bound(outer, block) != kinds_bound(inner, block):
         return False
-    if {outer.how, inner.how} != {ForKind.SERIAL}:
+    if {outer.how, inner.how} != {ForKind.SERIAL} or _minds_indices(block):
         return False
     pairs = zip(steps(block, outer), steps(block, inner), strict=True)
     return all(near is not None and far == near * inner.trips for far, near in pairs)
+
+
+def _minds_indices(block: BlockOp) -> bool:
+    """Return whether a stage computes with its indices, or tests them for an `or` value."""
+    if any(may_leave(load, block) for load in loads_in(block)):
+        return True
+    accesses = (LoadOp, StoreOp)
+    ops = [op for op in block.body.block.ops if not isinstance(op, accesses)]
+    return any(axis in op.operands for axis in block.axes for op in ops)
 
 
 def vectorize_innermost(schedule: Schedule, stage: str, target: Target) -> None:

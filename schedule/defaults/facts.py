@@ -145,22 +145,22 @@ def vectorizable(block: BlockOp, loop: ForOp) -> bool:
 
 
 def computes_floats(block: BlockOp, loop: ForOp) -> bool:
-    """Return whether a stage does 32-bit float arithmetic alone on what a loop moves."""
-    types = {element_type(access.memref) for access in [*loads_in(block), *stores_in(block)]}
+    """Return whether what changes along a loop is 32-bit float arithmetic and its tests alone."""
+    if any(element_type(store.memref) != Float32Type() for store in stores_in(block)):
+        return False
     bound = zip(block.axes, block.bindings.data.results, strict=True)
-    moving = [axis for axis, expr in bound if _moves(block, expr, loop)]
-    return types == {Float32Type()} and all(_plain(op, moving) for op in block.body.block.ops)
+    varying: set[SSAValue] = {axis for axis, expr in bound if _moves(block, expr, loop)}
+    for op in block.body.block.ops:
+        if not op.results or not varying.intersection(op.operands):
+            continue
+        if op.results[0].type not in (Float32Type(), IntegerType(1)):
+            return False
+        if isinstance(op, LoadOp) and op.results[0].type != Float32Type():
+            return False
+        varying.update(op.results)
+    return True
 
 
 def _moves(block: BlockOp, expr: AffineExpr, loop: ForOp) -> bool:
     indices = list(block.indices)
     return loop.index in indices and indices.index(loop.index) in expr.used_dims()
-
-
-def _plain(op: Operation, moving: list[SSAValue]) -> bool:
-    """Return whether an op is a load, a store, or arithmetic on floats alone."""
-    if isinstance(op, LoadOp) or not op.results:
-        return True
-    if any(axis in op.operands for axis in moving):
-        return False
-    return op.results[0].type in (Float32Type(), IntegerType(1))
