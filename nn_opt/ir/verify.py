@@ -71,7 +71,7 @@ def _successor_problem(op: Operation, block: Block | None) -> str | None:
 def _verify_symbols(table: Operation) -> None:
     """Refuse two symbols of one name, naming both places."""
     seen: dict[str, Operation] = {}
-    for op in (op for block in table.regions[0].blocks for op in block.ops):
+    for op in (op for region in table.regions for block in region.blocks for op in block.ops):
         name = op.get_attr_or_prop("sym_name")
         if not isinstance(name, StringAttr):
             continue
