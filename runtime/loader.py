@@ -86,7 +86,7 @@ _SYMTAB = 2
 _LOCAL = 0
 
 
-def symbols(data: bytes) -> Iterator[tuple[str, bool]]:
+def symbols(data: bytes | bytearray) -> Iterator[tuple[str, bool]]:
     """Yield the name of each global symbol of an ELF object, and whether it is defined there.
 
     Raises: Unloadable if the bytes are no such object.
@@ -107,13 +107,13 @@ def find_section(data: bytes, name: str) -> tuple[int, int]:
     raise Unloadable(f"error: the object has no section {name!r}")
 
 
-def _sections(data: bytes) -> list[tuple[int, ...]]:
+def _sections(data: bytes | bytearray) -> list[tuple[int, ...]]:
     header = _FILE.unpack_from(data)
     start, count = header[6], header[12]
     return [_SECTION.unpack_from(data, start + i * _SECTION.size) for i in range(count)]
 
 
-def _symbols(data: bytes) -> Iterator[tuple[str, bool]]:
+def _symbols(data: bytes | bytearray) -> Iterator[tuple[str, bool]]:
     header = _FILE.unpack_from(data)
     if header[0][:6] != b"\x7fELF\x02\x01":
         raise ValueError("the file does not begin as one")
@@ -127,8 +127,8 @@ def _symbols(data: bytes) -> Iterator[tuple[str, bool]]:
                 yield names[name : names.index(b"\0", name)].decode("ascii"), section != 0
 
 
-def _slice(data: bytes, section: tuple[int, ...]) -> bytes:
+def _slice(data: bytes | bytearray, section: tuple[int, ...]) -> bytes:
     offset, size = section[4], section[5]
     if offset + size > len(data):
         raise ValueError("a section reaches beyond its end")
-    return data[offset : offset + size]
+    return bytes(data[offset : offset + size])

@@ -105,7 +105,7 @@ def identifier(stem: str) -> str:
 
 def library_object(
     text: str, manifest: Manifest, weights: Block, target: Target, name: str, threads: int
-) -> bytes:
+) -> bytearray:
     """Return the object file that defines {name}_run and {name}_threads, and no other symbol."""
     glue = _GLUE.format(
         name=name,
@@ -129,13 +129,13 @@ def _rounded(size: int) -> int:
     return -(-size // 4096) * 4096
 
 
-def _fill(data: bytes, weights: Block) -> bytes:
+def _fill(data: bytes, weights: Block) -> bytearray:
     """Put the weights where the object has zeros for them."""
     offset, size = find_section(data, _SECTION)
     assert size >= weights.bytes.nbytes, "the section is too small for the weights"
     filled = bytearray(data)
     filled[offset : offset + weights.bytes.nbytes] = weights.bytes.data
-    return bytes(filled)
+    return filled
 
 
 def header(manifest: Manifest, name: str, title: str, version: str) -> str:

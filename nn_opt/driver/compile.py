@@ -70,7 +70,7 @@ def _lower(options: Namespace) -> Lowered:
         return lower(origin.module(dims, shapes), options.target, progress=progress)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes | bytearray) -> None:
     try:
         path.write_bytes(data)
     except OSError as error:
