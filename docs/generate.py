@@ -25,18 +25,18 @@ from nn_opt.registry import PASSES, load_pass
 HERE = Path(__file__).resolve().parent
 TARGET = "x86-64-v3"
 CONV_RELU = """
-func.func @main(%x: tensor<1x8x6x6xf32>) -> tensor<1x16x6x6xf32> {
-  %w = graph.constant dense<0.5> : tensor<16x8x3x3xf32>
-  %b = graph.constant dense<0.25> : tensor<16xf32>
+func.func @main(%x: tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32> {
+  %w = graph.constant dense<0.5> : tensor<8x8x3x3xf32>
+  %b = graph.constant dense<0.25> : tensor<8xf32>
   %y = graph.conv %x, %w, %b strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1
-    : (tensor<1x8x6x6xf32>, tensor<16x8x3x3xf32>, tensor<16xf32>) -> tensor<1x16x6x6xf32>
-  %z = graph.relu %y : tensor<1x16x6x6xf32>
-  func.return %z : tensor<1x16x6x6xf32>
+    : (tensor<1x8x4x4xf32>, tensor<8x8x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  %z = graph.relu %y : tensor<1x8x4x4xf32>
+  func.return %z : tensor<1x8x4x4xf32>
 }
 """
 INTRODUCTION = f"""# One convolution, all the way down
 
-A 3x3 convolution with bias and ReLU (8 to 16 channels, 6x6 image) on its way to machine code for
+A 3x3 convolution with bias and ReLU (8 channels, 4x4 image) on its way to machine code for
 `{TARGET}` (AVX2: 16 registers of 8 lanes). Below is the module after each pass that changes it;
 every block can be fed back to `nn-opt`. This page is written by `docs/generate.py` and checked by
 a test.
