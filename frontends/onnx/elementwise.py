@@ -146,9 +146,8 @@ def thresholded_relu(node: Node) -> Results:
 
 @converts("Selu")
 def selu(node: Node) -> Results:
-    # The defaults are those of Selu-1, cut to float32.
     alpha = node.attrs.float("alpha", 1.67326319217681884765625)
-    gamma = node.attrs.float("gamma", 1.05070102214813)
+    gamma = node.attrs.float("gamma", 1.05070102214813232421875)
     return graph.SeluOp(node[0], alpha=alpha, gamma=gamma).result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ from nn_opt.frontends.onnx.structure import live_nodes, node_label
 from nn_opt.frontends.onnx.support import operator_key, require_supported
 from nn_opt.frontends.onnx.weights import array_of_tensor
 from nn_opt.ir.types import mlir_type, shape_of, tensor_type
+
+# What converters, shape functions and the interpreter raise for a node that makes no sense.
+FAULTS = (BadNode, Unsupported, ValueError, IndexError, ArithmeticError, VerifyException)
 
 
 def import_model(
@@ -104,10 +108,10 @@ class _Builder:
         try:
             results = CONVERTERS[key].convert(node)
             self._finish(last, label)
-        except (BadNode, Unsupported, ValueError, IndexError, VerifyException) as error:
+        except FAULTS as error:
             raise self._failure(proto, label, error) from None
         results = [results] if isinstance(results, SSAValue) else results
-        for name, value in zip(proto.output, results, strict=False):
+        for name, value in zip_longest(proto.output, results):
             if name:
                 self._define(proto, label, name, value)
 

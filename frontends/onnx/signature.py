@@ -93,7 +93,8 @@ def _example(unknown: Sequence[InputSpec], dims: Mapping[str, int]) -> str:
     """Return how to bind the inputs: by symbols if those are all, else by whole shapes."""
     sizes = [size for spec in unknown for size in spec.shape or (None,)]
     if None not in sizes:
-        return f"dims={ {size: 1 for size in sizes if isinstance(size, str) and size not in dims} }"
+        names = {size: 1 for size in sizes if isinstance(size, str) and size not in dims}
+        return f"dims={names}"
     shapes = {
         spec.name: [size if isinstance(size, int) else 1 for size in spec.shape or (1, 1)]
         for spec in unknown

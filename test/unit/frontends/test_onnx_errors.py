@@ -111,6 +111,8 @@ NODES = {
     "y = Transpose<perm = [0, 0]>(x)": "name one axis twice",
     "y = Expand(x, k)": "cannot broadcast [2, 3] with [4, 4]",
     "y = Tile(x, huge)": "has the absurd shape",
+    "y, more = Relu(x)": "Relu",
+    "d = Dropout(x) y = DepthToSpace<blocksize = 0>(images)": "DepthToSpace_1",
     "y = LpNormalization<p = 3>(x)": "p is 3, expected 1 or 2",
     'y = Resize<mode = "nearest">(x, none, none, k4)': "sizes [4, 4, 4, 4] do not fit axes [0, 1]",
     "u = Unsqueeze<axes = [0]>(x) y = MaxPool<kernel_shape = [9]>(u)": "kernel 9",
@@ -121,7 +123,7 @@ NODES = {
 def test_impossible_nodes(nodes: str) -> None:
     known = {"k": [4, 4], "k4": [4] * 4, "one": [1], "huge": [2**40, 2**40]}
     weights = {name: np.asarray(value, np.int64) for name, value in known.items()}
-    weights["none"] = np.float32([])
+    weights |= {"none": np.float32([]), "images": np.zeros((1, 4, 2, 2), np.float32)}
     model = parse(f"g (float[2,3] x) => (float[] y) {{ {nodes} }}", 11, weights)
     assert NODES[nodes] in complaint(model)
 
