@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from nn_opt.dialects.loop import BlockOp, ForOp, LoadOp, StoreOp
-from nn_opt.ir.affine import Linear, linear, range_of
+from nn_opt.ir.affine import Linear, linear, range_of, simplify
 from nn_opt.schedule.nest import access_exprs, is_inside, loop_of, ranges_of, refuse
 
 
@@ -48,7 +48,7 @@ def _span(expr: AffineExpr, block: BlockOp, loop: ForOp) -> Span:
     """Split an index over a block's variables into a part outside `loop`'s body and a range."""
     indices = list(block.indices)
     inner = {k for k, v in enumerate(indices) if is_inside(loop_of(v), loop)}
-    form = linear(expr)
+    form = linear(simplify(expr, ranges_of(indices)))  # without loops of one trip
     outside: dict[AffineExpr, int] = {}
     inside: dict[AffineExpr, int] = {}
     for atom, factor in form.terms.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nn_opt.dialects.loop import BlockOp, ForOp
+from nn_opt.dialects.loop import BlockOp, ForOp, StoreOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import shape_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
@@ -25,7 +25,7 @@ STACK_BYTES = 64 << 10  # a row's temporaries leave room on a thread's stack, an
 def schedule_rows(schedule: Schedule, target: Target) -> None:
     """Compute every earlier stage at the last stage's rows, then vectorise each along the row."""
     last = stages(schedule.function)[-1]
-    if is_reduction(last) and local_buffer(last) is None:
+    if is_reduction(last) and local_buffer(last) is None and _results(last) == 1:
         schedule.cache_write(last.stage.data)
     names = [block.stage.data for block in stages(schedule.function)]
     depth = _shared_depth(schedule)
@@ -33,6 +33,11 @@ def schedule_rows(schedule: Schedule, target: Target) -> None:
         _move_to_row(schedule, stage, names[-1], depth)
     for stage in names:
         schedule_pass(schedule, stage, target)
+
+
+def _results(block: BlockOp) -> int:
+    """Return how many buffers a stage writes; a custom combiner may have several."""
+    return len({op.memref for op in block.body.block.ops if isinstance(op, StoreOp)})
 
 
 def _shared_depth(schedule: Schedule) -> int:
