@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
@@ -34,7 +35,10 @@ class CompactBuffersPass(ModulePass):
                 compact_buffer(alloc)
 
 
-Base = dict[SSAValue, int]  # a sum of loop variables outside the buffer, each with its factor
+# A sum of terms that are fixed where the buffer lies, each with its factor; dimension k of a term
+# is the k-th of all the loop variables in the buffer's accesses.
+Base = dict[AffineExpr, int]
+Variables = list[SSAValue]
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,13 @@ def compact_buffer(alloc: loop.AllocOp) -> None:
             return
         accesses.append(use.operation)
     shape = shape_of(alloc.result)
-    windows = [window_of(alloc, accesses, dimension) for dimension in range(len(shape))]
+    variables = list(dict.fromkeys(index for access in accesses for index in access.indices))
+    windows = [window_of(alloc, accesses, k, variables) for k in range(len(shape))]
     sizes = [w.high - w.low + 1 if w else n for w, n in zip(windows, shape, strict=True)]
     if not accesses or sizes == list(shape):
         return
     for access in accesses:
-        shift_access(access, windows)
+        shift_access(access, windows, variables)
     space = memory_space(alloc.result)
     space = None if space == "global" else space
     new = loop.AllocOp(alloc.buffer.data, memref_type(sizes, element_type(alloc.result), space))
@@ -78,9 +83,11 @@ def replace_alloc(alloc: loop.AllocOp, new: loop.AllocOp) -> None:
     alloc.erase()
 
 
-def window_of(alloc: loop.AllocOp, accesses: list[Access], dimension: int) -> Window | None:
+def window_of(
+    alloc: loop.AllocOp, accesses: list[Access], dimension: int, variables: Variables
+) -> Window | None:
     """Return what all accesses touch in a dimension; None if that is not one window."""
-    windows = [access_window(alloc, access, dimension) for access in accesses]
+    windows = [access_window(alloc, access, dimension, variables) for access in accesses]
     if not windows or windows[0] is None:
         return None
     low, high = windows[0].low, windows[0].high
@@ -91,7 +98,9 @@ def window_of(alloc: loop.AllocOp, accesses: list[Access], dimension: int) -> Wi
     return Window(windows[0].base, low, high)
 
 
-def access_window(alloc: loop.AllocOp, access: Access, dimension: int) -> Window | None:
+def access_window(
+    alloc: loop.AllocOp, access: Access, dimension: int, variables: Variables
+) -> Window | None:
     """Return what one access touches in a dimension; None if no loop bounds an index."""
     if isinstance(access, loop.LoadOp) and access.default is not None:
         return None
@@ -100,16 +109,22 @@ def access_window(alloc: loop.AllocOp, access: Access, dimension: int) -> Window
     base: Base = {}
     inner: dict[AffineExpr, int] = {}
     for atom, factor in form.terms.items():
-        if isinstance(atom, AffineDimExpr) and is_outside(indices[atom.position], alloc):
-            base[indices[atom.position]] = factor
-        elif any(range_of_index(indices[k]) is None for k in atom.used_dims()):
-            return None
-        elif any(is_outside(indices[k], alloc) for k in atom.used_dims()):
+        places = [is_outside(indices[k], alloc) for k in atom.used_dims()]
+        if all(places):
+            base[renumbered(atom, indices, variables)] = factor
+        elif any(places) or any(range_of_index(indices[k]) is None for k in atom.used_dims()):
             return None
         else:
             inner[atom] = factor
     ranges: list[Range] = [range_of_index(index) or (0, 0) for index in indices]
     return Window(base, *range_of(Linear(inner, form.constant).expr(), ranges))
+
+
+def renumbered(expr: AffineExpr, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> AffineExpr:
+    """Return an expression over old values as one over new values, which hold all it uses."""
+    zero = AffineExpr.constant(0)
+    places = {value: AffineExpr.dimension(k) for k, value in enumerate(new)}
+    return expr.replace_dims_and_symbols([places.get(value, zero) for value in old], ())
 
 
 def is_outside(index: SSAValue, alloc: loop.AllocOp) -> bool:
@@ -123,14 +138,14 @@ def is_outside(index: SSAValue, alloc: loop.AllocOp) -> bool:
     return isinstance(nest, loop.ForOp) and parent is nest
 
 
-def shift_access(access: Access, windows: list[Window | None]) -> None:
+def shift_access(access: Access, windows: list[Window | None], variables: Variables) -> None:
     """Let an access count from the start of each dimension's window."""
     indices = list(access.indices)
     exprs: list[AffineExpr] = []
     for expr, window in zip(access.map.data.results, windows, strict=True):
         if window is not None:
-            for value, factor in window.base.items():
-                expr = expr - AffineExpr.dimension(indices.index(value)) * factor
+            for term, factor in window.base.items():
+                expr = expr - renumbered(term, variables, indices) * factor
             expr = linear(expr - window.low).expr()
         exprs.append(expr)
     values, local = compact(exprs, indices)

@@ -56,3 +56,19 @@ func.func @whole_where_copied(%x: memref<16xf32>, %y: memref<16xf32>) attributes
   loop.store %a, %y[0] : memref<16xf32>
   func.return
 }
+
+// A fused loop's parts are as fixed as the loop itself.
+// CHECK-LABEL: @fused_loop_around
+func.func @fused_loop_around(%x: memref<3x2xf32>, %y: memref<6xf32>) attributes {num_outputs = 1 : i64} {
+  loop.for %i = 0 to 6 {
+    // CHECK: %[[T:.*]] = loop.alloc "t" : memref<1x1xf32, "register">
+    %t = loop.alloc "t" : memref<3x2xf32, "register">
+    %a = loop.load %x[%i floordiv 2, %i mod 2] : memref<3x2xf32>
+    // CHECK: loop.store %a, %[[T]][0, 0]
+    loop.store %a, %t[%i floordiv 2, %i mod 2] : memref<3x2xf32, "register">
+    // CHECK: loop.load %[[T]][0, 0]
+    %b = loop.load %t[%i floordiv 2, %i mod 2] : memref<3x2xf32, "register">
+    loop.store %b, %y[%i] : memref<6xf32>
+  }
+  func.return
+}
