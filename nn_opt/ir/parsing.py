@@ -114,7 +114,7 @@ class LocatingParser(Parser):
     def parse_operation(self) -> Operation:
         try:
             op = super().parse_operation()
-        except (VerifyException, ValueError) as error:  # an attribute or builder refused its input
+        except (VerifyException, ValueError, OverflowError) as error:  # refused by a constructor
             start = self._op_starts[-1]
             text = str(error).removeprefix("<unknown location>: error: ")
             raise ParseError(Span(start, start, self.lexer.input), text) from error

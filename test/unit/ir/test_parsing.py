@@ -88,3 +88,9 @@ def test_nesting_beyond_the_limit_is_a_message():
 def test_refused_attribute_is_located():
     text = message("func.func @f() {\n  %a = arith.constant 300 : i8\n  func.return\n}\n")
     assert text.startswith("m.mlir:2:")
+
+
+def test_open_string_is_a_message_at_once():
+    text = message('func.func private @f() attributes {note = "' + "index, " * 40 + "}\n")
+    assert text.startswith("m.mlir:1:43: error: ")
+    assert "string" in text
