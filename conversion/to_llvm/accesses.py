@@ -10,14 +10,10 @@ import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
     VectorType,
     i1,
     i8,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, SSAValue
 
@@ -34,16 +30,15 @@ from nn_opt.conversion.to_llvm.addressing import (
 )
 from nn_opt.conversion.to_llvm.code import POINTER, Buffer, Code, machine_type
 from nn_opt.conversion.to_llvm.indices import Form, combine
+from nn_opt.conversion.to_llvm.intrinsics import EXACT, alignment, intrinsic, load_properties
 from nn_opt.conversion.to_llvm.registers import read_register, write_register
+from nn_opt.conversion.to_llvm.strided import strided_load, strided_store
 from nn_opt.conversion.to_llvm.unit import Access
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.resources import dense_of
-from nn_opt.ir.types import element_type, lanes_of, numpy_dtype, shape_of, vector_type
-
-EXACT = llvm.FastMathAttr(None)
-NO_BUNDLES = DenseArrayBase.from_list(i32, [])
+from nn_opt.ir.types import element_type, lanes_of, shape_of, vector_type
 
 
 @lru_cache(maxsize=256)
@@ -54,12 +49,6 @@ def stored_type(type_: Attribute) -> Attribute:
         return type_
     lanes = lanes_of(type_)
     return i8 if lanes is None else vector_type(lanes, i8)
-
-
-@lru_cache(maxsize=64)
-def alignment(element: Attribute) -> IntegerAttr[IntegerType]:
-    """Return the alignment that every element of a buffer has."""
-    return IntegerAttr(numpy_dtype(element).itemsize, i64)
 
 
 def lower_load(code: Code, op: loop.LoadOp) -> None:
@@ -87,7 +76,8 @@ def lower_store(code: Code, op: loop.StoreOp) -> None:
     element = stored_type(element_type(op.memref))
     value = to_memory(code, value, op.value.type)
     if isinstance(op.value.type, VectorType) and op.step != 1:
-        scatter(code, value, buffer, element, form, op.step)
+        pointer = element_pointer(code, buffer.pointer, element, form)
+        strided_store(code, value, pointer, op.step)
     else:
         pointer = element_pointer(code, buffer.pointer, element, form)
         properties = {"alignment": alignment(element)}
@@ -121,40 +111,9 @@ def plain_load(code: Code, buffer: Buffer, type_: Attribute, form: Form, step: i
 
 
 def _load(code: Code, pointer: SSAValue, wanted: Attribute, step: int) -> SSAValue:
-    lanes = lanes_of(wanted)
-    if lanes is not None and step != 1:
-        always = code.number(1, vector_type(lanes, i1))
-        nothing = code.share(PoisonOp, (), wanted, key=wanted)
-        return gather(code, pointer, wanted, step, always, nothing)
-    return code.emit(llvm.LoadOp, (pointer,), wanted, _load_properties(wanted))
-
-
-@lru_cache(maxsize=256)
-def _load_properties(wanted: Attribute) -> dict[str, Attribute]:
-    return {"alignment": alignment(element_type(wanted)), "ordering": IntegerAttr(0, i64)}
-
-
-def intrinsic(
-    code: Code, name: str, operands: Sequence[SSAValue], type_: Attribute, fast: Attribute = EXACT
-) -> SSAValue:
-    """Return the result of a call of an LLVM intrinsic, without its type suffix."""
-    return code.emit(llvm.CallIntrinsicOp, operands, type_, _call(name, len(operands), fast))
-
-
-def intrinsic_action(code: Code, name: str, operands: Sequence[SSAValue]) -> None:
-    """Call an LLVM intrinsic for its effect."""
-    properties = _call(name, len(operands), EXACT)
-    code.act(code.make(llvm.CallIntrinsicOp, operands, (), properties))
-
-
-@lru_cache(maxsize=256)
-def _call(name: str, count: int, fast: Attribute) -> dict[str, Attribute]:
-    return {
-        "intrin": StringAttr(name),
-        "fastmathFlags": fast,
-        "op_bundle_sizes": NO_BUNDLES,
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, [count, 0]),
-    }
+    if step != 1 and lanes_of(wanted) is not None:
+        return strided_load(code, pointer, wanted, step)
+    return code.emit(llvm.LoadOp, (pointer,), wanted, load_properties(wanted))
 
 
 def lane_pointers(
@@ -181,17 +140,6 @@ def gather(
     pointers = lane_pointers(code, pointer, element_type(wanted), lanes, step)
     operands = (pointers, mask, otherwise)
     return intrinsic(code, "llvm.masked.gather", operands, wanted)
-
-
-def scatter(
-    code: Code, value: SSAValue, buffer: Buffer, element: Attribute, form: Form, step: int
-) -> None:
-    """Write elements `step` apart."""
-    lanes = shape_of(value.type)[0]
-    pointer = element_pointer(code, buffer.pointer, element, form)
-    pointers = lane_pointers(code, pointer, element, lanes, step)
-    always = code.number(1, vector_type(lanes, i1))
-    intrinsic_action(code, "llvm.masked.scatter", (value, pointers, always))
 
 
 @dataclass(frozen=True)
@@ -233,7 +181,7 @@ def _select_load(
     element = otherwise.type
     pointer = element_pointer(code, buffer.pointer, element, form)
     safe = code.emit(SelectOp, (inside, pointer, buffer.pointer), POINTER, _NO_FAST)
-    value = code.emit(llvm.LoadOp, (safe,), element, _load_properties(element))
+    value = code.emit(llvm.LoadOp, (safe,), element, load_properties(element))
     return code.emit(SelectOp, (inside, value, otherwise), element, _NO_FAST)
 
 
@@ -280,6 +228,9 @@ def _all_inside(form: Form, reach: int, size: int) -> bool:
 def _lanes_inside(code: Code, form: Form, lanes: int, pace: int, size: int) -> SSAValue:
     """Return for each lane whether 0 <= form + lane * pace < size, in 32 bits."""
     type_ = vector_type(lanes, i32)
+    if not form.terms:
+        inside = [0 <= form.constant + lane * pace < size for lane in range(lanes)]
+        return code.constant(dense_of(np.array(inside)), vector_type(lanes, i1))
     narrow = code.share(llvm.TruncOp, (code.materialize(combine([(form, 1)])),), i32)
     offsets = code.constant(dense_of(np.arange(lanes, dtype=np.int32) * pace), type_)
     places = code.share(llvm.AddOp, (splat(code, narrow, type_), offsets), type_)

@@ -13,9 +13,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from nn_opt.conversion.to_llvm.accesses import intrinsic
 from nn_opt.conversion.to_llvm.code import Code, Properties, Rule, machine_type
+from nn_opt.conversion.to_llvm.extremes import maximum, minimum
 from nn_opt.conversion.to_llvm.indices import combine, constant_form
+from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, fast, select, values
 from nn_opt.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp, bool_like
 from nn_opt.ir.resources import dense_of
@@ -53,8 +54,6 @@ FLOATING: dict[type[Operation], type[Operation]] = {
     vector.FMAOp: llvm.FMAOp,
 }
 INTRINSICS: dict[type[Operation], str] = {
-    arith.MaximumfOp: "llvm.maximum",  # NaN if either is
-    arith.MinimumfOp: "llvm.minimum",
     arith.MaxnumfOp: "llvm.maxnum",
     arith.MinnumfOp: "llvm.minnum",
     arith.MaxSIOp: "llvm.smax",
@@ -123,10 +122,20 @@ def lower_product(code: Code, op: arith.MuliOp) -> None:
 
 
 def lower_intrinsic(code: Code, op: Operation) -> None:
-    """%c = arith.maximumf %a, %b  ->  llvm.call_intrinsic "llvm.maximum" """
+    """%c = arith.maxsi %a, %b  ->  llvm.call_intrinsic "llvm.smax" """
     operands = values(code, op)
     type_ = operands[0].type
     code.bind(op.results[0], intrinsic(code, INTRINSICS[type(op)], operands, type_, fast(op)))
+
+
+def lower_maximum(code: Code, op: arith.MaximumfOp) -> None:
+    """%c = arith.maximumf %a, %b  ->  the larger; NaN if either is"""
+    code.bind(op.result, maximum(code, *values(code, op)))
+
+
+def lower_minimum(code: Code, op: arith.MinimumfOp) -> None:
+    """%c = arith.minimumf %a, %b  ->  the smaller; NaN if either is"""
+    code.bind(op.result, minimum(code, *values(code, op)))
 
 
 def lower_with_false(code: Code, op: Operation) -> None:
@@ -212,6 +221,8 @@ RULES: dict[type[Operation], Rule] = {
     **dict.fromkeys(INTRINSICS, lower_intrinsic),
     **dict.fromkeys(WITH_FALSE, lower_with_false),
     **dict.fromkeys(CASTS, lower_cast),
+    arith.MaximumfOp: lower_maximum,
+    arith.MinimumfOp: lower_minimum,
     arith.AddiOp: lower_sum,
     arith.SubiOp: lower_sum,
     arith.MuliOp: lower_product,

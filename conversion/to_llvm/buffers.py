@@ -6,9 +6,10 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.conversion.to_llvm.accesses import intrinsic_action, stored_type
+from nn_opt.conversion.to_llvm.accesses import stored_type
 from nn_opt.conversion.to_llvm.addressing import element_pointer, evaluate_expr
 from nn_opt.conversion.to_llvm.code import Buffer, Code
+from nn_opt.conversion.to_llvm.intrinsics import intrinsic_action
 from nn_opt.conversion.to_llvm.registers import allocate_registers
 from nn_opt.conversion.to_llvm.symbols import address_of, constant_global, stack
 from nn_opt.dialects import loop

@@ -8,8 +8,10 @@ from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
-from nn_opt.conversion.to_llvm.accesses import intrinsic, splat
+from nn_opt.conversion.to_llvm.accesses import splat
 from nn_opt.conversion.to_llvm.code import Code, Rule, machine_type
+from nn_opt.conversion.to_llvm.extremes import maximum, minimum, reduce_extreme
+from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.conversion.to_llvm.values import fast
 from nn_opt.ir.types import element_type
 
@@ -29,6 +31,7 @@ REDUCTIONS: dict[str, tuple[str, str]] = {  # of integers, of floats
     "maximumf": ("", "fmaximum"),
 }
 NEUTRAL = {"fadd": -0.0, "fmul": 1.0}
+EXTREMES = {"fmaximum": maximum, "fminimum": minimum}
 
 
 def lower_broadcast(code: Code, op: vector.BroadcastOp) -> None:
@@ -50,6 +53,12 @@ def lower_reduction(code: Code, op: vector.ReductionOp) -> None:
     element = element_type(given.type)
     floating = not isinstance(element, IntegerType)
     word = REDUCTIONS[op.kind.data][floating]
+    if word in EXTREMES:
+        total = reduce_extreme(code, given, word)
+        if op.acc:
+            total = EXTREMES[word](code, code.value(op.acc), total)
+        code.bind(op.dest, total)
+        return
     operands: Sequence[SSAValue] = (given,)
     if word in NEUTRAL:
         start = code.value(op.acc) if op.acc else code.number(NEUTRAL[word], element)
@@ -74,8 +83,6 @@ JOIN_BY_CALL = {
     "smax": "llvm.smax",
     "fmin": "llvm.minnum",
     "fmax": "llvm.maxnum",
-    "fminimum": "llvm.minimum",
-    "fmaximum": "llvm.maximum",
 }
 
 

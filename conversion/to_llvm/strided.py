@@ -1,0 +1,71 @@
+"""Vectors of elements that are not side by side: shuffles of whole vectors, or lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.ir import Attribute, SSAValue
+
+from nn_opt.conversion.to_llvm.addressing import offset_pointer
+from nn_opt.conversion.to_llvm.code import Code
+from nn_opt.conversion.to_llvm.intrinsics import alignment, load_properties
+from nn_opt.dialects.llvm import ExtractElementOp, PoisonOp
+from nn_opt.ir.types import element_type, lanes_of
+
+# Up to this distance, loading all that lies between is quicker than loading lane by lane.
+LARGEST_SHUFFLED = 4
+
+
+def strided_load(code: Code, pointer: SSAValue, wanted: Attribute, step: int) -> SSAValue:
+    """Return elements `step` apart; nothing beyond the first and the last is touched."""
+    lanes = lanes_of(wanted) or 1
+    if 2 <= step <= LARGEST_SHUFFLED and lanes > step:
+        return _shuffled(code, pointer, wanted, step, lanes)
+    element = element_type(wanted)
+    result = code.share(PoisonOp, (), wanted, key=wanted)
+    for lane in range(lanes):
+        here = offset_pointer(code, pointer, element, lane * step)
+        value = code.emit(llvm.LoadOp, (here,), element, load_properties(element))
+        operands = (result, value, code.integer(lane))
+        result = code.emit(llvm.InsertElementOp, operands, wanted)
+    return result
+
+
+def _shuffled(code: Code, pointer: SSAValue, wanted: Attribute, step: int, lanes: int) -> SSAValue:
+    """Load `step` whole vectors, the last ones moved back to end with the last element."""
+    element = element_type(wanted)
+    starts = [min(k * lanes, step * (lanes - 1) + 1 - lanes) for k in range(step)]
+    parts: list[SSAValue] = []
+    for start in starts:
+        here = offset_pointer(code, pointer, element, start)
+        parts.append(code.emit(llvm.LoadOp, (here,), wanted, load_properties(wanted)))
+    result = parts[0]
+    for k in range(1, step):
+        mask = {"mask": DenseArrayBase.from_list(i32, _picks(k, starts, step, lanes))}
+        result = code.emit(llvm.ShuffleVectorOp, (result, parts[k]), wanted, mask)
+    return result
+
+
+def _picks(k: int, starts: Sequence[int], step: int, lanes: int) -> list[int]:
+    """Return where each lane comes from: the first k parts, already in order from k = 2 on, or
+    part k, numbered from `lanes` on; -1 if from neither."""
+    picks: list[int] = []
+    for lane in range(lanes):
+        place = step * lane
+        first = next(j for j, start in enumerate(starts) if start <= place < start + lanes)
+        known = place if k == 1 else lane
+        new = lanes + place - starts[k]
+        picks.append(known if first < k else new if first == k else -1)
+    return picks
+
+
+def strided_store(code: Code, value: SSAValue, pointer: SSAValue, step: int) -> None:
+    """Write each lane by itself."""
+    element = element_type(value.type)
+    for lane in range(lanes_of(value.type) or 1):
+        here = offset_pointer(code, pointer, element, lane * step)
+        item = code.emit(ExtractElementOp, (value, code.integer(lane)), element)
+        properties = {"alignment": alignment(element)}
+        code.act(code.make(llvm.StoreOp, (item, here), (), properties))
