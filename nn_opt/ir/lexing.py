@@ -26,9 +26,7 @@ class QuickLexer(MLIRLexer):
     """Lex the frequent tokens by one match; numbers, strings and mistakes go to xDSL's lexer."""
 
     # Upstream's, but possessive: that one takes exponential time on a string that is not closed.
-    _unescaped_characters_regex = re.compile(
-        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
-    )
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
     def lex(self) -> MLIRToken:
         content = self.input.content
