@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import MemRefType
@@ -31,9 +31,13 @@ class Access:
 
 @dataclass
 class Independence:
-    """What a nest reads and writes; `free` are the loops that may run all at once."""
+    """What a nest reads and writes; `free` are the loops that may run all at once.
+
+    same: buffers that are another one of the same shape, under a second name.
+    """
 
     root: Operation
+    same: Mapping[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     depth: int = 0
     free: set[loop.ForOp] = field(default_factory=set[loop.ForOp])
     captured: list[SSAValue] = field(default_factory=list[SSAValue])
@@ -84,7 +88,8 @@ class Independence:
             case loop.GatherOp():
                 rank = len(shape_of(op.memref))
                 anywhere = [self._resolve(AffineExpr.dimension(0), [op.result])] * rank
-                self._accesses.append(Access(op.memref, anywhere, [(0, 0)] * rank, False, loops))
+                memref = self.same.get(op.memref, op.memref)
+                self._accesses.append(Access(memref, anywhere, [(0, 0)] * rank, False, loops))
             case loop.ApplyOp():
                 self._meanings[op.result] = self._resolve(op.map.data.results[0], op.indices)
             case loop.AllocOp() | loop.ViewOp() | loop.ConstantOp():
@@ -105,7 +110,8 @@ class Independence:
         if lanes_of(op.accessed) is not None:
             self._reach(op, reach)
         stores = isinstance(op, loop.StoreOp)
-        self._accesses.append(Access(op.memref, indices, reach, stores, loops))
+        memref = self.same.get(op.memref, op.memref)
+        self._accesses.append(Access(memref, indices, reach, stores, loops))
 
     def _reach(self, op: loop.LoadOp | loop.StoreOp, reach: list[Range]) -> None:
         """Set what the lanes of a vector add to each index: anything, if they change rows."""

@@ -31,7 +31,12 @@ class NestFunctions(InterpreterFunctions):
         """Run an op and all that is in it."""
         if op not in self.facts:
             self.facts[op] = Independence(op)
-        return Nest(interpreter, self.facts[op], self.maps).run(op)
+        nest = Nest(interpreter, self.facts[op], self.maps)
+        twins = nest.twins()
+        if twins:
+            nest.facts = Independence(op, twins)
+        nest.together = twins is not None
+        return nest.run(op)
 
 
 def _functions() -> type[InterpreterFunctions]:

@@ -119,21 +119,36 @@ class Nest:
     def run(self, op: Operation) -> tuple[Any, ...]:
         """Run the op; return its results as the interpreter has them."""
         self.sizes = [1] * self.facts.depth
-        self.together = not self.overlap()
         self.step(op)
         results = [self.values[result] for result in op.results]
         return tuple(r.array() if isinstance(r, Buffer) else r for r in results)
 
-    def overlap(self) -> bool:
-        """Return whether a buffer that is written shares memory with another one."""
-        buffers = [(memref, self.buffer(memref).flat) for memref in self.facts.captured]
-        return any(
-            np.may_share_memory(flat, other)
-            for memref, flat in buffers
-            if memref in self.facts.stored
-            for name, other in buffers
-            if name is not memref
-        )
+    def twins(self) -> dict[SSAValue, SSAValue] | None:
+        """Return buffers that are another one under a second name; None if some overlap in part.
+
+        Only overlaps with a buffer that is written matter.
+        """
+        same: dict[SSAValue, SSAValue] = {}
+        for memref in self.facts.captured:
+            if memref not in self.facts.stored or memref in same:
+                continue
+            for other in self.facts.captured:
+                if other is memref or not self.share(memref, other):
+                    continue
+                if not self.coincide(memref, other):
+                    return None
+                same[other] = memref
+        return same
+
+    def share(self, one: SSAValue, other: SSAValue) -> bool:
+        """Return whether two buffers of the function around may overlap."""
+        return np.may_share_memory(self.buffer(one).flat, self.buffer(other).flat)
+
+    def coincide(self, one: SSAValue, other: SSAValue) -> bool:
+        """Return whether two buffers are the same elements in the same shape."""
+        first, second = self.buffer(one), self.buffer(other)
+        same_place = first.flat.ctypes.data == second.flat.ctypes.data
+        return same_place and first.shape == second.shape and one.type == other.type
 
     def step(self, op: Operation) -> None:
         """Run one op."""
