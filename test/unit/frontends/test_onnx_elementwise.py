@@ -121,6 +121,15 @@ def test_swish_scales_its_sigmoid() -> None:
     np.testing.assert_allclose(got, x / (1 + np.exp(-2 * x)), rtol=1e-6)
 
 
+def test_bits_keep_their_place_when_a_type_is_read_as_another() -> None:
+    inputs, known = {"a": np.array([-1, 5], np.int32)}, {"k": reals(1.0)}
+    nodes = "y = BitCast<to = 12>(a) z = BitCast<to = 6>(k)"
+    row = Row(nodes, inputs, known, opset=26, results="uint32[] y, int32[] z")
+    got = at_graph_level(row.model(), inputs)
+    np.testing.assert_array_equal(got[0], np.array([2**32 - 1, 5], np.uint32))
+    np.testing.assert_array_equal(got[1], np.array([0x3F800000], np.int32))
+
+
 def test_right_shift_of_negative_integers_fills_with_the_sign() -> None:
     inputs = {"a": np.array([-8, 4, -1], np.int32), "b": np.array([1, 1, 40], np.int32)}
     row = Row('y = BitShift<direction = "RIGHT">(a, b)', inputs, opset=28, results="int32[] y")

@@ -56,3 +56,16 @@ def test_inlined_nodes_are_named_after_their_call() -> None:
     places = [op.location.desc.data for op in module.walk() if isinstance(op.location, NameLoc)]
     assert places[:2] == ["double_0/Abs", "double_0/sum__1"]
     assert places[2:] == ["last/Abs", "last/sum__2", "Neg_2"]
+
+
+def test_causal_convolution_sees_the_past_alone() -> None:
+    """CausalConvWithState: depthwise over [N, C, T], the state is the last k - 1 steps."""
+    text = (
+        "g (float[1,2,5] x) => (float[] y, float[] state) { y, state = CausalConvWithState(x, w) }"
+    )
+    x, w = noise(1, 2, 5), noise(2, 1, 3, seed=1)
+    y, state = at_graph_level(parse(text, 27, {"w": w}), {"x": x})
+    padded = np.pad(x[0], ((0, 0), (2, 0)))
+    want = [[padded[c, t : t + 3] @ w[c, 0] for t in range(5)] for c in range(2)]
+    np.testing.assert_allclose(y[0], want, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(state, x[:, :, 3:])

@@ -73,6 +73,7 @@ ROWS = [
         )
         for kind in ("none", "add", "mul", "max", "min")
     ),
+    Row("y = Scatter(x, i, x)", {"x": x[0], "i": ints(*range(12)).reshape(3, 4) % 3}, opset=9),
     Row(
         'y = ScatterND<reduction = "add">(x, i, u)',
         {"x": x, "i": ints(0, 2, 0, 2, 1, 1).reshape(3, 2), "u": noise(3, 4)},

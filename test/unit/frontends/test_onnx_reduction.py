@@ -102,6 +102,10 @@ ROWS = [
         {"s": channels, "b": channels + 1},
         opset=21,
     ),
+    *(
+        Row(f"y = RMSNormalization{axis}(x, s)", {"x": x}, {"s": noise(4)}, opset=23)
+        for axis in ("", "<axis = 1, epsilon = 0.1>")
+    ),
     norm("y = MeanVarianceNormalization(x)"),
     norm("y = MeanVarianceNormalization<axes = [2, 3]>(x)"),
     *(norm(f"y = LpNormalization<axis = 1, p = {p}>(x)") for p in (1, 2)),

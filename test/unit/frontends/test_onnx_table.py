@@ -1,0 +1,35 @@
+"""The table of converters: every operator in it is tested here, and exists."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import onnx
+import pytest
+import test_onnx_elementwise
+import test_onnx_functions
+import test_onnx_movement
+import test_onnx_quantize
+import test_onnx_recurrent
+import test_onnx_reduction
+import test_onnx_shape
+import test_onnx_windows
+
+from nn_opt.frontends.onnx.converters import CONVERTERS
+from nn_opt.frontends.onnx.functions import DEFINED_BY_OTHERS
+
+TESTS = [
+    *(test_onnx_elementwise, test_onnx_functions, test_onnx_movement, test_onnx_quantize),
+    *(test_onnx_reduction, test_onnx_shape, test_onnx_windows),
+]
+ROWS = [*(row for module in TESTS for row in module.ROWS), *test_onnx_recurrent.rows()]
+# Those that onnxruntime does not run are tested by functions of their own.
+NAMED = {word for module in TESTS for word in re.findall(r"[A-Z]\w+", inspect.getsource(module))}
+USED = {node.op_type for row in ROWS for node in row.model().graph.node} | NAMED
+
+
+@pytest.mark.parametrize("name", sorted({name for _, name in CONVERTERS} | DEFINED_BY_OTHERS))
+def test_operator_exists_and_is_tested(name: str) -> None:
+    assert onnx.defs.has(name)
+    assert name in USED
