@@ -241,11 +241,14 @@ def splat(code: Code, value: SSAValue, type_: Attribute) -> SSAValue:
     """Return a vector with the value in each lane, shared like any value of its operands."""
     lanes = shape_of(type_)[0]
     nothing = code.share(PoisonOp, (), type_, key=type_)
-    first = code.share(
-        llvm.InsertElementOp, (nothing, value, code.integer(0)), type_, key=("splat", type_)
-    )
-    mask = {"mask": DenseArrayBase.from_list(i32, [0] * lanes)}
-    return code.share(llvm.ShuffleVectorOp, (first, nothing), type_, mask, "splat")
+    operands = (nothing, value, code.integer(0))
+    first = code.share(llvm.InsertElementOp, operands, type_, key="splat")
+    return code.share(llvm.ShuffleVectorOp, (first, nothing), type_, _all_first(lanes), "splat")
+
+
+@lru_cache(maxsize=64)
+def _all_first(lanes: int) -> dict[str, Attribute]:
+    return {"mask": DenseArrayBase.from_list(i32, [0] * lanes)}
 
 
 def lane_mask(code: Code, bounds: Bounds, lanes: int) -> SSAValue:
