@@ -59,9 +59,12 @@ def boxes(sizes: Sequence[int], points: int = POINTS_AT_ONCE) -> Iterator[Box]:
 def grids(box: Box) -> list[Array]:
     """Return the indices along each axis of a box, each broadcasting along the others."""
     rank = len(box)
+    sizes = extents(box)
     return [
-        np.arange(cut.start, cut.stop).reshape([-1 if i == axis else 1 for i in range(rank)])
-        for axis, cut in enumerate(box)
+        np.arange(box[axis].start, box[axis].stop, dtype=np.int64).reshape(
+            [sizes[axis] if i == axis else 1 for i in range(rank)]
+        )
+        for axis in range(rank)
     ]
 
 

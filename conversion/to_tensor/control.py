@@ -11,6 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
 
 from nn_opt.conversion.to_tensor import (
     contraction,
@@ -46,7 +47,7 @@ CONVERTERS: dict[str, Converter] = {
 
 def lowered_type(type_: Attribute) -> Attribute:
     """Return a tensor type with elements as they are stored; any other type stays."""
-    if isinstance(type_, TensorType):
+    if isa(type_, TensorType):
         return tensor_type(shape_of(type_), storage(element_type(type_)))
     return type_
 
@@ -55,8 +56,8 @@ def convert_function(function: func.FuncOp) -> None:
     """Rebuild a function's type and body; an entry function keeps its dtypes as attributes."""
     types = function.function_type
     if not function.is_declaration and "kernel" not in function.attributes:
-        function.attributes["arg_dtypes"] = dtype_names(types.inputs)
-        function.attributes["result_dtypes"] = dtype_names(types.outputs)
+        function.attributes["arg_dtypes"] = dtype_names(types.inputs.data)
+        function.attributes["result_dtypes"] = dtype_names(types.outputs.data)
     function.function_type = FunctionType.from_lists(
         [lowered_type(type_) for type_ in types.inputs],
         [lowered_type(type_) for type_ in types.outputs],

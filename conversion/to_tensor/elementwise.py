@@ -23,7 +23,9 @@ from nn_opt.dialects import graph
 from nn_opt.ir.resources import array_of
 from nn_opt.ir.types import element_type, shape_of
 
-Formula = Callable[..., Scalar]  # (op, an element of each operand) -> an element of the result
+# (op, an element of each operand) -> an element of the result
+Unary = Callable[[Any, Scalar], Scalar]
+Binary = Callable[[Any, Scalar, Scalar], Scalar]
 
 
 def _float(attr: FloatAttr[AnyFloat]) -> float:
@@ -72,12 +74,20 @@ def _isinf(op: Any, x: Scalar) -> Scalar:
     return found
 
 
-def _floor(word: str) -> Formula:
+def _floor(word: str) -> Unary:
     """floor, ceil and round leave integers alone."""
     return lambda op, x: x.call(word) if x.is_float else x
 
 
-UNARY: dict[str, Formula] = {
+CALLS = "exp log sqrt tanh erf sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
+
+
+def _call(word: str) -> Unary:
+    return lambda op, x: x.call(word)
+
+
+UNARY: dict[str, Unary] = {
+    **{word: _call(word) for word in CALLS},
     "relu": lambda op, x: x.maximum(0),
     "neg": lambda op, x: -x,
     "abs": lambda op, x: abs(x),
@@ -105,14 +115,6 @@ UNARY: dict[str, Formula] = {
     "isinf": _isinf,
     "cast": lambda op, x: x.cast(working(element_type(op.results[0]))),
 }
-CALLS = "exp log sqrt tanh erf sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
-
-
-def _call(word: str) -> Formula:
-    return lambda op, x: x.call(word)
-
-
-UNARY |= {word: _call(word) for word in CALLS}
 
 
 def uniform_value(value: SSAValue) -> Number | None:
@@ -194,6 +196,10 @@ def _shift(op: Any, x: Scalar, amount: Scalar) -> Scalar:
     return inside.select(x.binary(word, inside.select(amount, 0)), 0)
 
 
+def _where(op: Any, condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
+    return condition.select(then, otherwise)
+
+
 def _clip(op: Any, x: Scalar, *bounds: Scalar) -> Scalar:
     remaining = list(bounds)
     if op.low is not None:
@@ -201,15 +207,15 @@ def _clip(op: Any, x: Scalar, *bounds: Scalar) -> Scalar:
     return x.minimum(remaining.pop(0)) if op.high is not None else x
 
 
-def _binary(word: str) -> Formula:
+def _binary(word: str) -> Binary:
     return lambda op, x, y: x.binary(word, y)
 
 
-def _compare(word: str) -> Formula:
+def _compare(word: str) -> Binary:
     return lambda op, x, y: x.compare(word, y)
 
 
-NARY: dict[str, Formula] = {
+BINARY: dict[str, Binary] = {
     **{word: _binary(word) for word in ("add", "sub", "mul", "max", "min", "and", "or", "xor")},
     **{f"bitwise_{word}": _binary(word) for word in ("and", "or", "xor")},
     "div": lambda op, x, y: x / y,
@@ -222,7 +228,11 @@ NARY: dict[str, Formula] = {
     "less_equal": _compare("le"),
     "greater": _compare("gt"),
     "greater_equal": _compare("ge"),
-    "where": lambda op, condition, then, otherwise: condition.select(then, otherwise),
+}
+FORMULAS: dict[str, Callable[..., Scalar]] = {
+    **UNARY,
+    **BINARY,
+    "where": _where,
     "clip": _clip,
 }
 
@@ -230,7 +240,7 @@ NARY: dict[str, Formula] = {
 def convert_elementwise(k: Lowering, op: Operation) -> Array:
     """Return one compute of the op's formula."""
     word = op.name.removeprefix("graph.")
-    formula = UNARY[word] if word in UNARY else NARY[word]
+    formula = FORMULAS[word]
     arrays = [k.array(operand) for operand in op.operands]
     result = op.results[0]
     return k.compute(
@@ -257,6 +267,6 @@ def convert_batch_norm(k: Lowering, op: graph.BatchNormOp) -> Array:
 
 
 CONVERTERS = {
-    **{f"graph.{word}": convert_elementwise for word in (*UNARY, *NARY)},
+    **{f"graph.{word}": convert_elementwise for word in FORMULAS},
     "graph.batch_norm": convert_batch_norm,
 }

@@ -14,13 +14,14 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
-    Signedness,
     i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from nn_opt.ir.literals import Scalar as Number
 from nn_opt.ir.literals import scalar_attr
+from nn_opt.ir.types import UNSIGNED
 
 INDEX = IndexType()
 F32 = Float32Type()
@@ -80,7 +81,7 @@ FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
 
 def storage(element: Attribute) -> Attribute:
     """Return the element type below the graph level, where integers have no sign."""
-    return IntegerType(element.width.data) if isinstance(element, IntegerType) else element
+    return IntegerType(element.bitwidth) if isa(element, IntegerType) else element
 
 
 def working(element: Attribute) -> Attribute:
@@ -90,9 +91,7 @@ def working(element: Attribute) -> Attribute:
 
 def is_unsigned(element: Attribute) -> bool:
     """Return whether larger bits mean larger numbers: unsigned integers and bool."""
-    if not isinstance(element, IntegerType):
-        return False
-    return element.signedness.data is Signedness.UNSIGNED or element.width.data == 1
+    return element in UNSIGNED.values() or element == i1
 
 
 def width(element: Attribute) -> int:
@@ -237,9 +236,11 @@ def constant(number: Number, type_: Attribute) -> Scalar:
 
 def _wrapped(number: Number, type_: Attribute) -> Number:
     """Return the number as the signed integer with the same bits, if the type is an integer."""
-    if not isinstance(type_, IntegerType) or type_ == i1:
-        return number if type_ != i1 else int(number) & 1
-    half = 1 << (type_.width.data - 1)
+    if type_ == i1:
+        return int(number) & 1
+    if not isa(type_, IntegerType):
+        return number
+    half = 1 << (type_.bitwidth - 1)
     return (int(number) + half) % (2 * half) - half
 
 
@@ -295,7 +296,7 @@ def _cast_from_integer(scalar: Scalar, target: Attribute) -> Scalar:
         build = arith.UIToFPOp if unsigned else arith.SIToFPOp
         return Scalar(build(scalar.value, via).result, via).cast(target)
     plain = storage(target)
-    assert isinstance(plain, IntegerType)
+    assert isa(plain, IntegerType)
     if width(target) < width(scalar.type):
         return Scalar(arith.TruncIOp(scalar.value, plain).result, target)
     build = arith.ExtUIOp if unsigned else arith.ExtSIOp

@@ -73,6 +73,8 @@ class ComputeOp(IRDLOperation):
     With `reduce`, the body's values over the remaining axes are combined: `fast` lets a schedule
     reassociate, `ordered` keeps the order of the axes as written. `custom` takes the region
     `combine`, a function (accumulators, values) -> accumulators, and `init`, where it starts.
+    With `stack [a, b]`, the one result has leading dimensions a, b more than there are axes, and
+    the body yields all a * b elements that differ only in them, in row-major order.
     """
 
     name = "tensor.compute"
@@ -82,6 +84,7 @@ class ComputeOp(IRDLOperation):
     combiner = opt_prop_def(StringAttr)
     order = opt_prop_def(StringAttr)
     init = opt_prop_def(ArrayAttr)
+    stack = opt_prop_def(DenseArrayBase.constr(i64))
 
     body = region_def("single_block")
     combine = opt_region_def()
@@ -100,8 +103,9 @@ class ComputeOp(IRDLOperation):
         order: str = "fast",
         combine: Region | None = None,
         init: Sequence[Scalar] = (),
+        stack: Sequence[int] = (),
     ):
-        sizes = [*shape_of(result_types[0]), *reduce_sizes]
+        sizes = [*shape_of(result_types[0])[len(stack) :], *reduce_sizes]
         super().__init__(
             regions=[body, [combine] if combine else []],
             result_types=[result_types],
@@ -111,6 +115,7 @@ class ComputeOp(IRDLOperation):
                 "combiner": StringAttr(combiner) if combiner else None,
                 "order": StringAttr(order) if combiner else None,
                 "init": _init_attr(init, result_types) if combine else None,
+                "stack": DenseArrayBase.from_list(i64, list(stack)) if stack else None,
             },
         )
 
@@ -127,7 +132,12 @@ class ComputeOp(IRDLOperation):
     @property
     def rank(self) -> int:
         """The number of `par` axes."""
-        return len(shape_of(self.result[0]))
+        return len(shape_of(self.result[0])) - len(self.stacked)
+
+    @property
+    def stacked(self) -> tuple[int, ...]:
+        """The leading dimensions of the result that the body yields at once; mostly none."""
+        return () if self.stack is None else tuple(map(int, self.stack.iter_values()))
 
     @property
     def axes(self) -> Sequence[SSAValue]:
@@ -152,8 +162,10 @@ class ComputeOp(IRDLOperation):
         found: list[str] = []
         rank, sizes = self.rank, self.axis_sizes
         for result in self.result:
-            if shape_of(result) != sizes[:rank]:
+            if shape_of(result) != (*self.stacked, *sizes[:rank]):
                 found.append(f"result is {result.type}, but its axes have {list(sizes[:rank])}")
+        if self.stack is not None and (len(self.result) > 1 or self.combiner is not None):
+            found.append("only a compute of one result and without `reduce` can stack")
         if len(self.axes) != len(sizes):
             found.append(f"body has {len(self.axes)} indices for {len(sizes)} axes")
         if any(not isinstance(axis.type, IndexType) for axis in self.axes):
@@ -186,7 +198,7 @@ class ComputeOp(IRDLOperation):
         return []
 
     def yield_problems(self) -> list[str]:
-        wanted = [element_type(result) for result in self.result]
+        wanted = [element_type(result) for result in self.result] * math.prod(self.stacked)
         terminator = self.body.block.last_op
         if not isinstance(terminator, YieldOp):
             return ["body does not end in tensor.yield"]
@@ -210,6 +222,8 @@ class ComputeOp(IRDLOperation):
             printer.print_string(" init ")
             with printer.in_parens():
                 printer.print_list(self.init.data, lambda value: print_scalar(printer, value))
+        if self.stacked:
+            printer.print_string(f" stack {list(self.stacked)}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" : ")
         printer.print_list(self.result, lambda value: printer.print_attribute(value.type))
@@ -229,6 +243,7 @@ class ComputeOp(IRDLOperation):
             combiner = parser.parse_identifier()
             axes += _parse_axes(parser)
         init = _parse_init(parser)
+        stack = _parse_stack(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
@@ -243,6 +258,7 @@ class ComputeOp(IRDLOperation):
                 **({"combiner": StringAttr(combiner)} if combiner else {}),
                 **({"order": StringAttr(order)} if order else {}),
                 **({"init": _init_attr(init, types)} if init is not None else {}),
+                **({"stack": DenseArrayBase.from_list(i64, stack)} if stack else {}),
             },
         )
         if attributes is not None:
@@ -260,6 +276,12 @@ def _parse_init(parser: Parser) -> list[Scalar] | None:
     if not parser.parse_optional_keyword("init"):
         return None
     return parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_scalar(parser))
+
+
+def _parse_stack(parser: Parser) -> list[int]:
+    if not parser.parse_optional_keyword("stack"):
+        return []
+    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
 
 
 def _types(types: Sequence[Attribute]) -> str:
@@ -364,4 +386,4 @@ class ReadOp(IRDLOperation):
 
 
 def _is_number_of(attr: Attribute, element: Attribute) -> bool:
-    return isinstance(attr, FloatAttr | IntegerAttr) and attr.type == element
+    return isa(attr, FloatAttr | IntegerAttr) and attr.type == element
