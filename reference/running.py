@@ -93,7 +93,7 @@ def unwritten(type_: Attribute) -> Array:
     dtype = numpy_dtype(element_type(type_))
     if dtype.kind in "fV":
         return np.full(shape_of(type_), np.nan, dtype)
-    return np.frombuffer(b"\x5a" * dtype.itemsize, dtype)[0] * np.ones(shape_of(type_), dtype)
+    return np.full(shape_of(type_), np.frombuffer(b"\x5a" * dtype.itemsize, dtype)[0], dtype)
 
 
 def _checked(function: FuncOp, types: Sequence[Attribute], inputs: Sequence[Array]) -> list[Any]:
