@@ -25,16 +25,15 @@ from xdsl.ir.affine import (
 )
 
 from nn_opt.dialects import loop
-from nn_opt.ir.affine import compact
+from nn_opt.ir.affine import Range, compact, range_of
 from nn_opt.ir.resources import dense_of
 from nn_opt.ir.types import shape_of, vector_type
 
+UNKNOWN: Range = (-(1 << 40), 1 << 40)  # of an index that only the run decides
 Binary = Callable[[SSAValue, SSAValue], Operation]
 INDEX_ARITHMETIC: dict[AffineBinaryOpKind, Binary] = {
     AffineBinaryOpKind.Add: arith.AddiOp,
     AffineBinaryOpKind.Mul: arith.MuliOp,
-    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
-    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
 }
 
 
@@ -45,6 +44,7 @@ class Lanes:
     nest: loop.ForOp
     vectors: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     broadcasts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
 
     @property
     def lanes(self) -> int:
@@ -132,18 +132,46 @@ class Lanes:
         if isinstance(expr, AffineDimExpr):
             return self.as_vector(values[expr.position], before)
         assert isinstance(expr, AffineBinaryOpExpr)
-        left = self.indices(expr.lhs, values, before)
-        shortcut = power_of_two(expr)
+        if expr.kind in INDEX_ARITHMETIC:
+            left, right = (self.indices(side, values, before) for side in (expr.lhs, expr.rhs))
+            return self.insert(INDEX_ARITHMETIC[expr.kind](left, right), before).results[0]
+        assert isinstance(expr.rhs, AffineConstantExpr)
+        divisor = expr.rhs.value
+        if expr.kind is AffineBinaryOpKind.CeilDiv:
+            return self.indices((expr.lhs + (divisor - 1)) // divisor, values, before)
+        shortcut = power_of_two(expr.kind, divisor)
         if shortcut is not None:
             kind, number = shortcut
-            right = self.constant([number] * self.lanes, before)
-            return self.insert(kind(left, right), before).results[0]
-        right = self.indices(expr.rhs, values, before)
-        if expr.kind is not AffineBinaryOpKind.Mod:
-            return self.insert(INDEX_ARITHMETIC[expr.kind](left, right), before).results[0]
-        quotient = self.insert(arith.FloorDivSIOp(left, right), before).results[0]
-        multiple = self.insert(arith.MuliOp(quotient, right), before).results[0]
-        return self.insert(arith.SubiOp(left, multiple), before).results[0]
+            return self.combined(kind, self.indices(expr.lhs, values, before), number, before)
+        return self.divided(expr, divisor, values, before)
+
+    def divided(
+        self,
+        expr: AffineBinaryOpExpr,
+        divisor: int,
+        values: Sequence[SSAValue],
+        before: Operation,
+    ) -> SSAValue:
+        """Return a floordiv or mod on all lanes: unsigned, of a number made positive."""
+        low, _ = range_of(expr.lhs, [self.range(value) for value in values])
+        periods = max(0, -(low // divisor))  # unknown numbers are taken to be above -2^40
+        left = self.indices(expr.lhs + periods * divisor, values, before)
+        if expr.kind is AffineBinaryOpKind.Mod:
+            return self.combined(arith.RemUIOp, left, divisor, before)
+        quotient = self.combined(arith.DivUIOp, left, divisor, before)
+        return self.combined(arith.SubiOp, quotient, periods, before) if periods else quotient
+
+    def combined(self, kind: Binary, left: SSAValue, right: int, before: Operation) -> SSAValue:
+        """Return an op of a vector of indices and a number."""
+        return self.insert(kind(left, self.constant([right] * self.lanes, before)), before).results[
+            0
+        ]
+
+    def range(self, value: SSAValue) -> Range:
+        """Return the bounds of an index."""
+        if value is self.lane:
+            return 0, self.lanes - 1
+        return self.ranges.get(value, UNKNOWN)
 
     def scalar_index(
         self, expr: AffineExpr, values: Sequence[SSAValue], before: Operation
@@ -161,14 +189,13 @@ def dense_of_indices(values: Sequence[int]) -> DenseIntOrFPElementsAttr:
     return DenseIntOrFPElementsAttr(VectorType(i64, [len(values)]), data)
 
 
-def power_of_two(expr: AffineBinaryOpExpr) -> tuple[Binary, int] | None:
+def power_of_two(kind: AffineBinaryOpKind, divisor: int) -> tuple[Binary, int] | None:
     """Return an op and its second operand that equal floordiv or mod by 1, 2, 4, ..."""
-    divisor = expr.rhs.value if isinstance(expr.rhs, AffineConstantExpr) else 0
-    if divisor <= 0 or divisor & (divisor - 1):
+    if divisor & (divisor - 1):
         return None
-    if expr.kind is AffineBinaryOpKind.FloorDiv:
+    if kind is AffineBinaryOpKind.FloorDiv:
         return arith.ShRSIOp, divisor.bit_length() - 1
-    return (arith.AndIOp, divisor - 1) if expr.kind is AffineBinaryOpKind.Mod else None
+    return arith.AndIOp, divisor - 1
 
 
 def lane_type(type_: Attribute) -> Attribute:

@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects import loop
-from nn_opt.ir.affine import Range, compact, linear, range_of
+from nn_opt.ir.affine import compact, linear, range_of
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.types import element_type, vector_type
@@ -32,7 +32,6 @@ from nn_opt.ir.vector_arith import lanes_of, width_of
 from nn_opt.passes.lanes import Lanes, erase, flat_step, is_one_dimensional, lane_type
 
 MAX_LANES = 256  # 16 registers of 16 lanes: more would only spill
-UNKNOWN: Range = (-(1 << 62), 1 << 62)
 Flag = vector.CombiningKindFlag
 
 COMBINERS: dict[type[Operation], vector.CombiningKindFlag] = {
@@ -75,7 +74,6 @@ class Vectorizer(Lanes):
     """Rewrites one loop; `sums` are ops that combine a value with what one place holds."""
 
     sums: dict[Operation, SSAValue] = field(default_factory=dict[Operation, SSAValue])
-    ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
 
     def run(self) -> None:
         """Put the vector form of the loop's body in the place of the loop."""
@@ -303,7 +301,7 @@ class Vectorizer(Lanes):
         for inner in list(op.body.block.walk()):
             self.run_once(inner)
         values, exprs = self.without_lane(op.conditions.data.results, op.indices)
-        ranges = [self.ranges.get(value, UNKNOWN) for value in values]
+        ranges = [self.range(value) for value in values]
         open_ = [expr for expr in exprs if range_of(expr, ranges)[0] < 0]
         if open_:
             op.operands, open_ = compact(open_, values)
@@ -319,7 +317,7 @@ class Vectorizer(Lanes):
         if any(value in self.vectors for value in guard.indices):
             return False
         ranges = [
-            (1, self.lanes - 1) if value is self.lane else self.ranges.get(value, UNKNOWN)
+            (1, self.lanes - 1) if value is self.lane else self.range(value)
             for value in guard.indices
         ]
         return any(range_of(expr, ranges)[1] < 0 for expr in guard.conditions.data.results)

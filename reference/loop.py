@@ -15,7 +15,8 @@ from xdsl.ir import Operation
 
 from nn_opt.dialects import loop
 from nn_opt.reference.independence import Independence
-from nn_opt.reference.nests import Maps, Nest
+from nn_opt.reference.nests import Nest
+from nn_opt.reference.places import Maps
 
 
 class NestFunctions(InterpreterFunctions):

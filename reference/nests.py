@@ -7,7 +7,7 @@ along the loops it does not depend on, and NumPy's broadcasting does the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,90 +17,30 @@ from xdsl.dialects import func, vector
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType, VectorType
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-)
 from xdsl.utils.exceptions import InterpretationError
 
 from nn_opt.dialects import loop
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_value
-from nn_opt.ir.resources import Array, array_of
+from nn_opt.ir.resources import array_of
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.ir.vector_arith import lanes_of
 from nn_opt.reference.independence import Independence
+from nn_opt.reference.places import (
+    Buffer,
+    Index,
+    Maps,
+    all_of,
+    buffer_of,
+    compiled,
+    locate,
+    pick,
+    unwritten,
+)
 from nn_opt.reference.scalars import as_type
 from nn_opt.reference.vectors import REDUCTIONS
 
 MOST_LANES = 1 << 20  # of one value; more would only take memory
-
-Index = Any  # an int, or an array of them
-Maps = dict[tuple[Operation, str], Callable[[Sequence[Index]], Sequence[Index]]]
-OPERATORS = {
-    AffineBinaryOpKind.Add: "({} + {})",
-    AffineBinaryOpKind.Mul: "({} * {})",
-    AffineBinaryOpKind.FloorDiv: "({} // {})",
-    AffineBinaryOpKind.Mod: "({} % {})",
-    AffineBinaryOpKind.CeilDiv: "-(-{} // {})",
-}
-
-
-def spelled(expr: AffineExpr) -> str:
-    """Return an affine expression as Python over a sequence `v`."""
-    match expr:
-        case AffineConstantExpr(value=value):
-            return str(value)
-        case AffineDimExpr(position=position):
-            return f"v[{position}]"
-        case AffineBinaryOpExpr(kind=kind, lhs=left, rhs=right):
-            return OPERATORS[kind].format(spelled(left), spelled(right))
-        case _:
-            raise AssertionError(f"an access has no symbols: {expr}")
-
-
-def compiled(map: AffineMapAttr) -> Callable[[Sequence[Index]], Sequence[Index]]:
-    """Return an affine map as a function from a sequence of values."""
-    body = "".join(f"{spelled(expr)}, " for expr in map.data.results)
-    return eval(f"lambda v: ({body})")
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A buffer inside a flat array, from `start` on: an int, or one for each lane."""
-
-    flat: Array
-    start: Index
-    shape: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
-
-    def array(self) -> Array:
-        """Return the elements as an array that is written in place."""
-        return self.flat[self.start : self.start + self.size].reshape(self.shape)
-
-
-def buffer_of(array: Array) -> Buffer:
-    """Return the buffer that an array is."""
-    flat = array.reshape(-1)
-    assert flat.size == 0 or np.shares_memory(flat, array), "buffers are contiguous"
-    return Buffer(flat, 0, array.shape)
-
-
-def unwritten(count: int, type_: MemRefType[Any]) -> Array:
-    """Return elements that show up as wrong where they are read before they are written."""
-    dtype = numpy_dtype(element_type(type_))
-    if dtype.kind in "fV":
-        return np.full(count, np.nan, dtype)
-    if dtype.kind == "b":
-        return np.ones(count, dtype)
-    return np.full(count * dtype.itemsize, 0xAB, np.uint8).view(dtype)
 
 
 @dataclass
@@ -251,8 +191,7 @@ class Nest:
     def run_gather(self, op: loop.GatherOp) -> None:
         """One element at each lane of the index vectors."""
         default = None if op.default is None else scalar_value(op.default)
-        indices = self.indices(op, "map", op.indices)
-        indices = [np.asarray(index) for index in indices]
+        indices = [np.asarray(self.value(index)) for index in op.indices]
         values = self.read(op, self.buffer(op.memref), indices, default, None, lanes=True)
         shape = np.shape(values)[:-1]
         self.values[op.result] = np.broadcast_to(values, (*shape, op.lanes))
@@ -299,7 +238,7 @@ class Nest:
         if not np.any(outside):
             return
         worst = np.argwhere(np.atleast_1d(outside))[0]
-        point = [_pick(index, np.shape(outside), worst) for index in indices]
+        point = [pick(index, np.shape(outside), worst) for index in indices]
         problem = f"reaches {point} in a buffer of {list(buffer.shape)}"
         raise InterpretationError(complaint(op, problem))
 
@@ -378,62 +317,6 @@ class Nest:
             if op.acc is not None:
                 total = combine(self.value(op.acc), total)
         self.values[op.dest] = as_type(total, op.dest.type)
-
-
-def all_of(conditions: Iterable[Any]) -> Any:
-    """Return whether all hold: True or False, or an array where lanes differ."""
-    result: Any = True
-    for condition in conditions:
-        if isinstance(condition, bool | np.bool_):
-            if not condition:
-                return False
-        else:
-            result = condition if result is True else result & condition
-    return True if result is not True and np.all(result) else result
-
-
-def locate(
-    buffer: Buffer, indices: Sequence[Index], vector: tuple[int, int] | None, *, each: bool
-) -> tuple[Index, Any]:
-    """Return where the elements are in the flat array, and whether they are inside.
-
-    each: every index must be inside, also those of a vector's lanes; else only the vector as a
-    whole must be.
-    """
-    if vector is None:
-        place, inside = _offset(buffer.shape, indices)
-        return buffer.start + place, inside
-    lanes, stride = vector
-    steps = np.arange(lanes)
-    indices = [np.asarray(index)[..., None] for index in indices]
-    start = np.asarray(buffer.start)[..., None]
-    moving = loop.lane_dimension(buffer.shape, stride) if each else None
-    if moving is not None:
-        indices[moving[0]] = indices[moving[0]] + steps * moving[1]
-        place, inside = _offset(buffer.shape, indices)
-        return start + place, inside
-    place, _ = _offset(buffer.shape, indices)
-    place = place + steps * stride
-    inside = all_of([(place >= 0) & (place < buffer.size)])
-    return start + place, inside
-
-
-def _offset(shape: Sequence[int], indices: Sequence[Index]) -> tuple[Index, Any]:
-    place: Index = 0
-    tests: list[Any] = []
-    for index, size in zip(indices, shape, strict=True):
-        place = place * size + index
-        if isinstance(index, int):
-            tests.append(0 <= index < size)
-        else:
-            tests.append((index >= 0) & (index < size))
-    return place, all_of(tests)
-
-
-def _pick(index: Index, shape: Sequence[int], where: Sequence[int]) -> int:
-    """Return the index of one lane."""
-    full = np.broadcast_to(index, shape) if np.ndim(index) <= len(shape) else np.asarray(index)
-    return int(full[tuple(where)] if full.ndim else full)
 
 
 RULES: dict[type[Operation], Callable[[Nest, Any], None]] = {

@@ -130,7 +130,7 @@ def gather(code: Code, op: loop.GatherOp, place: Place) -> SSAValue:
     for lane in range(op.lanes):
         values = [extract(code, index, lane) for index in op.indices]
         values = [code.emit(arith.IndexCastOp(value, INDEX)) for value in values]
-        points.append(Point(code.indices(op.map.data, values)))
+        points.append(Point(values))
     return collect(code, place, points, op.default)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType, VectorType, i64
+from xdsl.dialects.builtin import MemRefType, VectorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -21,9 +20,6 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.dialects.loop.access import Access, access_map
-from nn_opt.dialects.loop.nest import gather
-from nn_opt.ir.affine import parse_index, print_indices
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import Scalar, parse_scalar, print_scalar, scalar_attr
 from nn_opt.ir.types import element_type, shape_of, vector_type
@@ -31,16 +27,15 @@ from nn_opt.ir.types import element_type, shape_of, vector_type
 
 @irdl_op_definition
 class GatherOp(IRDLOperation):
-    """A vector of elements, each at its own indices, which are vectors of i64.
+    """A vector of elements, each at its own indices: vectors of i64, one a dimension.
 
-    `loop.gather 16 %m[%rows, 2 * %lanes + 1] or 0.0`: as loop.load, lane by lane.
+    `loop.gather 16 %m[%rows, %columns] or 0.0`: as loop.load, lane by lane.
     """
 
     name = "loop.gather"
 
     memref = operand_def(MemRefType)
     indices = var_operand_def(VectorType)
-    map = prop_def(AffineMapAttr)
     default = opt_prop_def(Attribute)
     result = result_def(VectorType)
 
@@ -51,7 +46,6 @@ class GatherOp(IRDLOperation):
         lanes: int,
         memref: SSAValue,
         indices: Sequence[SSAValue],
-        map: Access = None,
         *,
         default: Scalar | None = None,
     ):
@@ -60,7 +54,6 @@ class GatherOp(IRDLOperation):
             operands=[memref, indices],
             result_types=[vector_type(lanes, element)],
             properties={
-                "map": access_map(map, indices),
                 "default": None if default is None else scalar_attr(default, element),
             },
         )
@@ -71,13 +64,10 @@ class GatherOp(IRDLOperation):
         return shape_of(self.result)[0]
 
     def verify_(self) -> None:
-        access, rank = self.map.data, len(shape_of(self.memref))
-        if len(access.results) != rank:
-            problem = f"has {len(access.results)} indices for a buffer of rank {rank}"
+        rank = len(shape_of(self.memref))
+        if len(self.indices) != rank:
+            problem = f"has {len(self.indices)} indices for a buffer of rank {rank}"
             raise VerifyException(complaint(self, problem, hint="give one index a dimension"))
-        if access.num_dims != len(self.indices) or access.num_symbols:
-            problem = f"map takes {access.num_dims} values, {len(self.indices)} are given"
-            raise VerifyException(complaint(self, problem))
         if self.result.type != vector_type(self.lanes, element_type(self.memref)):
             problem = f"reads {self.result.type} in a buffer of {element_type(self.memref)}"
             raise VerifyException(complaint(self, problem))
@@ -90,7 +80,8 @@ class GatherOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.lanes} ")
         printer.print_ssa_value(self.memref)
-        print_indices(printer, self.map.data, self.indices)
+        with printer.in_square_brackets():
+            printer.print_list(self.indices, printer.print_ssa_value)
         if self.default is not None:
             printer.print_string(" or ")
             print_scalar(printer, self.default)
@@ -102,15 +93,14 @@ class GatherOp(IRDLOperation):
     def parse(cls, parser: Parser) -> GatherOp:
         lanes = parser.parse_integer()
         memref = parser.parse_unresolved_operand()
-        index = vector_type(lanes, i64)
-        parsed = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, lambda: parse_index(parser, index)
+        indices = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
         )
-        map, indices = gather(parsed)
         default = parse_scalar(parser) if parser.parse_optional_keyword("or") else None
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         operand = parser.resolve_operand(memref, parser.parse_type())
-        op = cls(lanes, operand, indices, map, default=default)
+        values = [parser.resolve_operand(index, vector_type(lanes, i64)) for index in indices]
+        op = cls(lanes, operand, values, default=default)
         op.attributes |= attributes
         return op

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -29,11 +29,9 @@ def parse_indices(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
     return AffineMapAttr(parsed.replace_dims_and_symbols((), dims, len(dims), 0)), list(operands)
 
 
-def parse_index(
-    parser: Parser, type_: Attribute | None = None
-) -> tuple[AffineExpr, list[SSAValue]]:
-    """Parse one expression `2 * %j + 1` without brackets, of values of the type (else `index`)."""
-    return _Expression(parser, type_ or IndexType()).parse()
+def parse_index(parser: Parser) -> tuple[AffineExpr, list[SSAValue]]:
+    """Parse one expression `2 * %j + 1` that stands without brackets."""
+    return _Expression(parser).parse()
 
 
 @dataclass
@@ -41,7 +39,6 @@ class _Expression:
     """Recursive descent over one affine expression of SSA values."""
 
     parser: Parser
-    type: Attribute
     operands: list[SSAValue] = field(default_factory=list[SSAValue])
 
     def parse(self) -> tuple[AffineExpr, list[SSAValue]]:
@@ -82,7 +79,7 @@ class _Expression:
         return self.dimension(operand)
 
     def dimension(self, operand: UnresolvedOperand) -> AffineExpr:
-        value = self.parser.resolve_operand(operand, self.type)
+        value = self.parser.resolve_operand(operand, IndexType())
         if value not in self.operands:
             self.operands.append(value)
         return AffineExpr.dimension(self.operands.index(value))

@@ -194,17 +194,9 @@ func.func @gather_rank(%x: memref<4xf32>, %i: vector<4xi64>) {
 
 // -----
 
-func.func @gather_values(%x: memref<4xf32>, %i: vector<4xi64>) {
-  // expected-error@+1 {{loop.gather: map takes 2 values, 1 are given}}
-  %a = "loop.gather"(%x, %i) <{map = affine_map<(d0, d1) -> (d0)>}> : (memref<4xf32>, vector<4xi64>) -> vector<4xf32>
-  func.return
-}
-
-// -----
-
 func.func @gather_element(%x: memref<4xf32>, %i: vector<4xi64>) {
   // expected-error@+1 {{loop.gather: reads vector<4xi32> in a buffer of f32}}
-  %a = "loop.gather"(%x, %i) <{map = affine_map<(d0) -> (d0)>}> : (memref<4xf32>, vector<4xi64>) -> vector<4xi32>
+  %a = "loop.gather"(%x, %i) : (memref<4xf32>, vector<4xi64>) -> vector<4xi32>
   func.return
 }
 
@@ -212,7 +204,7 @@ func.func @gather_element(%x: memref<4xf32>, %i: vector<4xi64>) {
 
 func.func @gather_lanes(%x: memref<4xf32>, %i: vector<8xi64>) {
   // expected-error@+1 {{loop.gather: an index is vector<8xi64>, expected vector<4xi64>}}
-  %a = "loop.gather"(%x, %i) <{map = affine_map<(d0) -> (d0)>}> : (memref<4xf32>, vector<8xi64>) -> vector<4xf32>
+  %a = "loop.gather"(%x, %i) : (memref<4xf32>, vector<8xi64>) -> vector<4xf32>
   func.return
 }
 

@@ -45,8 +45,8 @@ func.func @accesses(%x: memref<8x8xf32>, %b: memref<4xi1>, %s: memref<f32>) {
     loop.store %p, %s[] : memref<f32>
     %lanes = arith.constant dense<[0, 3, 1, 2]> : vector<4xi64>
     %rows = arith.constant dense<9> : vector<4xi64>
-    // CHECK: %g = loop.gather 4 %x[2 * %lanes + 1, %lanes] : memref<8x8xf32>
-    %g = loop.gather 4 %x[2 * %lanes + 1, %lanes] : memref<8x8xf32>
+    // CHECK: %g = loop.gather 4 %x[%lanes, %rows] : memref<8x8xf32>
+    %g = loop.gather 4 %x[%lanes, %rows] : memref<8x8xf32>
     // CHECK-NEXT: %h = loop.gather 4 %x[%rows, %lanes] or 0.0 : memref<8x8xf32>
     %h = loop.gather 4 %x[%rows, %lanes] or 0.0 : memref<8x8xf32>
   }
