@@ -10,7 +10,8 @@ from nn_opt.conversion.to_llvm.code import Code, Rule, machine_type
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, like, select
 from nn_opt.ir.types import element_type
 
-UNORDERED = 14
+EQUAL, GREATER, UNORDERED = 1, 2, 14  # predicates of llvm.fcmp: oeq, ogt, uno
+NO_FLAGS = {"fastmathFlags": EXACT}
 
 
 def lower_extend(code: Code, op: arith.ExtFOp) -> None:
@@ -38,11 +39,32 @@ def lower_truncate(code: Code, op: arith.TruncFOp) -> None:
 
 def truncate(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:
     """Return a float as a narrower one, rounded to nearest even."""
-    if not isinstance(element_type(wanted), BFloat16Type):
+    if isinstance(element_type(wanted), Float32Type):
         return code.emit(llvm.FPTruncOp, (value,), wanted)
     if isinstance(element_type(value.type), Float64Type):
-        value = code.emit(llvm.FPTruncOp, (value,), like(value.type, Float32Type()))
-    return _round_to_bfloat(code, value, wanted)
+        value = _round_to_odd(code, value)
+    if isinstance(element_type(wanted), BFloat16Type):
+        return _round_to_bfloat(code, value, wanted)
+    return code.emit(llvm.FPTruncOp, (value,), wanted)
+
+
+def _round_to_odd(code: Code, value: SSAValue) -> SSAValue:
+    """Return a double as a single whose last bit tells that something was cut off.
+
+    Rounding that once more gives what rounding the double at once would give.
+    """
+    single = code.emit(llvm.FPTruncOp, (value,), like(value.type, Float32Type()))
+    back = code.emit(llvm.FPExtOp, (single,), value.type)
+    sizes = [code.emit(llvm.FAbsOp, (v,), v.type, NO_FLAGS) for v in (back, value)]
+    type_ = like(value.type, i32)
+    one = code.number(1, type_)
+    bits = code.emit(llvm.BitcastOp, (single,), type_)
+    is_larger = compare_floats(code, GREATER, sizes[0], sizes[1], EXACT)
+    below = code.emit(llvm.SubOp, (bits, one), type_)
+    bits = select(code, is_larger, below, bits)
+    odd = code.emit(llvm.OrOp, (bits, one), type_)
+    bits = select(code, compare_floats(code, EQUAL, back, value, EXACT), bits, odd)
+    return code.emit(llvm.BitcastOp, (bits,), single.type)
 
 
 def _round_to_bfloat(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:

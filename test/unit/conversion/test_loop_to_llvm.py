@@ -123,6 +123,33 @@ def test_a_strided_load_touches_nothing_beyond_its_elements(step: int, lanes: in
     np.testing.assert_array_equal(y, x[first + step * np.arange(lanes)])
 
 
+@pytest.mark.parametrize(("word", "dtype"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)])
+def test_a_double_becomes_a_half_float_by_one_rounding(word: str, dtype: type):
+    text = f"""
+    func.func @k(%x: memref<4096xf64>, %h: memref<4096x{word}>) {{
+      loop.for %i = 0 to 512 {{
+        %a = loop.load %x[8 * %i] : memref<4096xf64>, vector<8xf64>
+        %b = arith.truncf %a : vector<8xf64> to vector<8x{word}>
+        loop.store %b, %h[8 * %i] : memref<4096x{word}>, vector<8x{word}>
+      }}
+      func.return
+    }}"""
+    # Just above the middle of two half floats, by less than a single can show.
+    steps = 11 if word == "f16" else 8
+    middles = 1 + (2 * RNG.integers(0, 1 << (steps - 1), 4096) + 1) / float(1 << steps)
+    x = middles * (1 + RNG.choice([-1, 0, 1], 4096) * 2.0**-40) * RNG.choice([-1.0, 1.0], 4096)
+    x[:6] = [np.inf, -np.inf, np.nan, 0.0, 65519.999, -1e300]
+    h = np.zeros(4096, dtype)
+    run(text, "k", x, h)
+    if word == "f16":
+        with np.errstate(over="ignore"):
+            wanted = x.astype(np.float16).astype(float)
+    else:  # ml_dtypes rounds twice; exact arithmetic does not
+        wanted = np.round(x * 2.0**7) / 2.0**7
+        wanted[:6] = [np.inf, -np.inf, np.nan, 0.0, 65536.0, -np.inf]
+    np.testing.assert_array_equal(h.astype(float), wanted)
+
+
 @pytest.mark.parametrize("number", [0.0, -1.5, float("inf")])
 def test_the_maximum_with_a_number_is_one_instruction(number: float):
     text = f"""

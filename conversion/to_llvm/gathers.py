@@ -1,0 +1,58 @@
+"""loop.gather: a vector of pointers, and a mask where the indices are inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import VectorType, i1, i64
+from xdsl.ir import Attribute, SSAValue
+
+from nn_opt.conversion.to_llvm.accesses import from_memory, intrinsic, stored_type
+from nn_opt.conversion.to_llvm.addressing import NO_FLAGS, ONE_VALUE, compare
+from nn_opt.conversion.to_llvm.code import POINTER, Code
+from nn_opt.dialects import loop
+from nn_opt.dialects.llvm import GEPOp, PoisonOp
+from nn_opt.ir.literals import scalar_value
+from nn_opt.ir.types import element_type, shape_of, vector_type
+
+
+def lower_gather(code: Code, op: loop.GatherOp) -> None:
+    """%v = loop.gather 16 %x[%i, %j]  ->  llvm.masked.gather"""
+    shape, lanes = shape_of(op.memref), op.lanes
+    wanted = stored_type(op.result.type)
+    indices = [code.value(index) for index in op.indices]
+    offsets = flat_offsets(code, indices, shape, lanes)
+    pointers = lane_pointers(code, code.buffers[op.memref].pointer, element_type(wanted), offsets)
+    mask = code.number(1, vector_type(lanes, i1))
+    if op.default is None:
+        otherwise = code.share(PoisonOp, (), wanted, key=wanted)
+    else:
+        otherwise = code.number(scalar_value(op.default), wanted)
+        for index, size in zip(indices, shape, strict=True):
+            inside = compare(code, "ult", index, code.number(size, index.type))
+            mask = code.share(llvm.AndOp, (mask, inside), mask.type)
+    operands = (pointers, mask, otherwise)
+    value = intrinsic(code, "llvm.masked.gather", operands, wanted, llvm.FastMathAttr(None))
+    code.bind(op.result, from_memory(code, value, op.result.type))
+
+
+def flat_offsets(
+    code: Code, indices: Sequence[SSAValue], shape: Sequence[int], lanes: int
+) -> SSAValue:
+    """Return the row-major offset of each lane, in elements."""
+    type_ = vector_type(lanes, i64)
+    total = code.number(0, type_)
+    for index, size in zip(indices, shape, strict=True):
+        row = code.share(llvm.MulOp, (total, code.number(size, type_)), type_)
+        total = code.share(llvm.AddOp, (row, index), type_)
+    return total
+
+
+def lane_pointers(
+    code: Code, pointer: SSAValue, element: Attribute, offsets: SSAValue
+) -> SSAValue:
+    """Return a vector of pointers to the elements at the offsets."""
+    properties = {"rawConstantIndices": ONE_VALUE, "elem_type": element, "noWrapFlags": NO_FLAGS}
+    type_ = VectorType(POINTER, [shape_of(offsets)[0]])
+    return code.emit(GEPOp, (pointer, offsets), type_, properties)
