@@ -92,7 +92,8 @@ def _external_array(tensor: TensorProto, model: Model) -> Array:
     if not expected:
         return np.zeros(shape, dtype)
     mapped = np.memmap(path, np.uint8, "r", offset, (length,))
-    return np.frombuffer(mapped, dtype.newbyteorder("<")).reshape(shape)
+    array = np.frombuffer(mapped, dtype.newbyteorder("<")).reshape(shape)
+    return np.require(array, requirements="A")  # a copy if the file's offset is odd
 
 
 def _number(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from onnx import TensorProto
 from onnx_text import at_graph_level, parse
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NameLoc, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -125,6 +126,21 @@ def test_external_weights_are_mapped_not_copied(tmp_path: Path) -> None:
     assert not array.flags.owndata
     assert not array.flags.writeable
     np.testing.assert_array_equal(array, np.arange(64))
+
+
+def test_external_weights_at_an_odd_offset_are_aligned(tmp_path: Path) -> None:
+    model = parse("g (float[2] x) => (float[2] y) { y = Add(x, w) }")
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2])
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "w.bin"), ("offset", "3")):
+        tensor.external_data.add(key=key, value=value)
+    model.graph.initializer.append(tensor)
+    onnx.save(model, tmp_path / "model.onnx")
+    (tmp_path / "w.bin").write_bytes(b"odd" + X.tobytes())
+    module = import_model(tmp_path / "model.onnx")
+    constant = next(op for op in module.walk() if isinstance(op, graph.ConstantOp))
+    assert constant.array().flags.aligned
+    np.testing.assert_array_equal(constant.array(), X)
 
 
 def test_recurrent_nodes_multiply_inputs_before_the_scan() -> None:
