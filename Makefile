@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml
 	  { echo "error: nn-opt needs Python 3.11 or newer, $(PYTHON) is older; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test,dev,demo]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,dev,models]'
 	@touch $@
 
 run: $(STAMP)  ## compile and run a real model, compare it with onnxruntime

@@ -31,7 +31,7 @@ def model_folder() -> Path:
     """Return the folder with the network and its settings, without importing the package."""
     spec = find_spec("magika")
     if spec is None or spec.origin is None:
-        sys.exit("error: the package magika is not installed\n  hint: pip install 'nn-opt[demo]'")
+        sys.exit("error: the package magika is not installed\n  hint: pip install 'nn-opt[models]'")
     return next((Path(spec.origin).parent / "models").glob("standard_*"))
 
 
