@@ -27,6 +27,7 @@ from nn_opt.conversion.to_llvm.functions import (
     lower_main,
     lower_return,
 )
+from nn_opt.conversion.to_llvm.gathers import lower_gather
 from nn_opt.conversion.to_llvm.loops import lower_apply, lower_for, lower_if
 from nn_opt.conversion.to_llvm.symbols import machine_types
 from nn_opt.conversion.to_llvm.unit import Unit
@@ -43,6 +44,7 @@ RULES: dict[type[Operation], Rule] = {
     loop.ApplyOp: lower_apply,
     loop.LoadOp: lower_load,
     loop.StoreOp: lower_store,
+    loop.GatherOp: lower_gather,
     loop.AllocOp: lower_alloc,
     loop.ConstantOp: lower_constant,
     loop.ViewOp: lower_view,

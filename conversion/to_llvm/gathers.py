@@ -42,16 +42,17 @@ def flat_offsets(
 ) -> SSAValue:
     """Return the row-major offset of each lane, in elements."""
     type_ = vector_type(lanes, i64)
-    total = code.number(0, type_)
+    total: SSAValue | None = None
     for index, size in zip(indices, shape, strict=True):
+        if total is None:
+            total = index
+            continue
         row = code.share(llvm.MulOp, (total, code.number(size, type_)), type_)
         total = code.share(llvm.AddOp, (row, index), type_)
-    return total
+    return code.number(0, type_) if total is None else total
 
 
-def lane_pointers(
-    code: Code, pointer: SSAValue, element: Attribute, offsets: SSAValue
-) -> SSAValue:
+def lane_pointers(code: Code, pointer: SSAValue, element: Attribute, offsets: SSAValue) -> SSAValue:
     """Return a vector of pointers to the elements at the offsets."""
     properties = {"rawConstantIndices": ONE_VALUE, "elem_type": element, "noWrapFlags": NO_FLAGS}
     type_ = VectorType(POINTER, [shape_of(offsets)[0]])
