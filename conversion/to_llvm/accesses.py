@@ -29,7 +29,7 @@ from nn_opt.conversion.to_llvm.addressing import (
     within,
 )
 from nn_opt.conversion.to_llvm.code import POINTER, Buffer, Code, machine_type
-from nn_opt.conversion.to_llvm.indices import Form, combine
+from nn_opt.conversion.to_llvm.indices import Form
 from nn_opt.conversion.to_llvm.intrinsics import EXACT, alignment, intrinsic, load_properties
 from nn_opt.conversion.to_llvm.registers import read_register, write_register
 from nn_opt.conversion.to_llvm.strided import strided_load, strided_store
@@ -217,7 +217,7 @@ def lane_dimension(
     for dimension, (size, stride) in enumerate(zip(shape, strides, strict=True)):
         if size > 1 and step % stride == 0:
             return dimension, step // stride
-    return None, 0
+    return len(shape) - 1, step
 
 
 def _all_inside(form: Form, reach: int, size: int) -> bool:
@@ -231,7 +231,7 @@ def _lanes_inside(code: Code, form: Form, lanes: int, pace: int, size: int) -> S
     if not form.terms:
         inside = [0 <= form.constant + lane * pace < size for lane in range(lanes)]
         return code.constant(dense_of(np.array(inside)), vector_type(lanes, i1))
-    narrow = code.share(llvm.TruncOp, (code.materialize(combine([(form, 1)])),), i32)
+    narrow = code.share(llvm.TruncOp, (code.materialize(form),), i32)
     offsets = code.constant(dense_of(np.arange(lanes, dtype=np.int32) * pace), type_)
     places = code.share(llvm.AddOp, (splat(code, narrow, type_), offsets), type_)
     return compare(code, "ult", places, code.number(size, type_))

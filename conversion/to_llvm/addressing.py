@@ -18,7 +18,7 @@ from xdsl.ir.affine import (
 )
 
 from nn_opt.conversion.to_llvm.code import POINTER, Code
-from nn_opt.conversion.to_llvm.indices import Atom, Form, combine, constant_form, form_of
+from nn_opt.conversion.to_llvm.indices import Atom, Form, combine, form_of
 from nn_opt.dialects.llvm import GEPOp, bool_like
 from nn_opt.ir.affine import Linear, Range, linear
 
@@ -194,8 +194,3 @@ def both(code: Code, conditions: Sequence[SSAValue | bool]) -> SSAValue | bool:
 def loop_range(trips: int) -> Range:
     """Return the values of a loop's variable."""
     return 0, trips - 1
-
-
-def fixed(value: int) -> Form:
-    """Return the form of a variable that is expanded."""
-    return constant_form(value)
