@@ -1,4 +1,4 @@
-"""What the compiler must know of a machine: vectors, registers, caches; and how a module names it."""
+"""What the compiler must know of a machine, and how a module names one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ATTRIBUTE = "nn.target"
 
 @dataclass(frozen=True)
 class Target:
-    """A CPU. Sizes in bytes; `vector_bytes` is one register, `vector_registers` how many there are."""
+    """A CPU. Sizes in bytes; `vector_bytes` is one of `vector_registers` registers."""
 
     name: str
     triple: str
