@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nn_opt.reference.graph import evaluate
 from numpy.typing import NDArray
 from xdsl.ir import Block, Operation, SSAValue
+
+from nn_opt.reference.graph import evaluate
 
 Array = NDArray[Any]
 
