@@ -11,6 +11,7 @@ from nn_opt.conversion.to_tensor.layout import logical_indices, physical_indices
 from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
 from nn_opt.conversion.to_tensor.reduction import accumulator
 from nn_opt.conversion.to_tensor.scalar import Scalar
+from nn_opt.conversion.to_tensor.winograd import convert_winograd
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.layouts import Layout, conv_layouts, parse_layout
 from nn_opt.ir.types import element_type, shape_of
@@ -79,6 +80,8 @@ def _batched(
 
 def convert_conv(k: Lowering, op: graph.ConvOp) -> Array:
     """y[n, f, p, q] = sum over c, r, s of x[n, c, p + r - pad, q + s - pad] * w[f, c, r, s]."""
+    if op.algorithm is not None:
+        return convert_winograd(k, op)
     if op.layout is not None and op.weight_layout is not None:
         source, target = map(parse_layout, conv_layouts(op.layout.data))
         weights = parse_layout(op.weight_layout.data)
@@ -152,7 +155,7 @@ def add_bias(k: Lowering, word: str, x: Array, bias: SSAValue | None, result: SS
 def convert_conv_transpose(k: Lowering, op: graph.ConvTransposeOp) -> Array:
     """y[n, f, p] = sum over c, r of x[n, c, i] * w[c, f, r] where stride * i = p + pad - r.
 
-    Where the stride does not divide, the image is read outside its bounds, which gives 0.
+    Only every stride-th tap reaches a place: those are the axis r, unless there are dilations.
     """
     x, w = k.array(op.x), k.array(op.w)
     group = op.group.value.data
@@ -163,29 +166,38 @@ def convert_conv_transpose(k: Lowering, op: graph.ConvTransposeOp) -> Array:
         c, *taps = b.red
         channel = f // per_group * channels + c
         pairs = enumerate(zip(places, taps, strict=True))
-        indices = [_gathered(b, op, at, place, tap) for at, (place, tap) in pairs]
+        reached = [_reaching(b, op, at, place, tap) for at, (place, tap) in pairs]
         return (
-            b.read(x, [n, channel, *indices], 0),
-            b.read(w, [channel, f % per_group, *taps]),
+            b.read(x, [n, channel, *(image for image, _ in reached)], 0),
+            b.read(w, [channel, f % per_group, *(tap for _, tap in reached)], 0),
         )
 
     axes = [SPATIAL[at] if at < 3 else (f"p{at}", f"r{at}") for at in range(x.rank - 2)]
     names = " ".join(["n", "f", *(p for p, _ in axes), "c", *(r for _, r in axes)])
-    reduce = [channels, *w.shape[2:]]
+    kernel = enumerate(w.shape[2:])
+    reduce = [channels, *(-(-size // _tap_step(op, at)) for at, size in kernel)]
     total = sum_of_products(k, "conv_transpose", op.result, reduce, factors, names)
     return add_bias(k, "conv_transpose", total, op.b, op.result)
 
 
-def _gathered(
+def _tap_step(op: graph.ConvTransposeOp, at: int) -> int:
+    """Return how far apart the taps are that reach one place, as the axis r counts them."""
+    return op.strides.get_values()[at] if op.dilations.get_values()[at] == 1 else 1
+
+
+def _reaching(
     b: Body, op: graph.ConvTransposeOp, at: int, place: AffineExpr, tap: AffineExpr
-) -> Index:
-    """Return the input's index that reaches `place` through `tap`, or -1 if none does."""
-    stride = op.strides.get_values()[at]
-    reached = place + tap * -op.dilations.get_values()[at] + op.pads.get_values()[at]
+) -> tuple[Index, Index]:
+    """Return the image's index and the filter's that meet at `place`; outside if none do."""
+    stride, dilation = op.strides.get_values()[at], op.dilations.get_values()[at]
+    padded = place + op.pads.get_values()[at]
+    if dilation == 1:
+        return padded // stride + tap * -1, padded % stride + tap * stride
+    reached = padded + tap * -dilation
     if stride == 1:
-        return reached
+        return reached, tap
     exact = b.index(reached % stride).compare("eq", 0)
-    return exact.select(b.index(reached // stride), -1)
+    return exact.select(b.index(reached // stride), -1), tap
 
 
 CONVERTERS = {

@@ -22,6 +22,7 @@ from nn_opt.conversion.to_tensor import (
     pooling,
     reduction,
     resize,
+    winograd,
 )
 from nn_opt.conversion.to_tensor.lowering import Array, Lowering
 from nn_opt.conversion.to_tensor.scalar import storage
@@ -42,6 +43,7 @@ CONVERTERS: dict[str, Converter] = {
     **pooling.CONVERTERS,
     **reduction.CONVERTERS,
     **resize.CONVERTERS,
+    **winograd.CONVERTERS,
 }
 
 

@@ -270,6 +270,28 @@ class Lowering:
             f"{word}.sign", shape, dtype, lambda b: _flip_sign(b.element(flipped, b.par))
         )
 
+    def stack(
+        self,
+        word: str,
+        stack: Sequence[int],
+        shape: Sequence[int],
+        dtype: Attribute,
+        formulas: Formulas,
+        *,
+        names: str = "",
+    ) -> Array:
+        """Return a stage whose body computes all elements of the leading dimensions `stack`."""
+        block = tensor.ComputeOp.body_block(len(shape))
+        for argument, name in zip(block.args, names.split() or axis_names(shape), strict=True):
+            argument.name_hint = name
+        with ImplicitBuilder(block):
+            values = formulas(Body(tuple(shape), len(shape), block.args))
+            tensor.YieldOp(*(value.cast(dtype).value for value in values))
+        tidy(block)
+        type_ = tensor_type((*stack, *shape), storage(dtype))
+        op = tensor.ComputeOp(self.stage_name(word), Region(block), [type_], stack=stack)
+        return Array(op.result[0], dtype)
+
     def fold(
         self,
         word: str,

@@ -49,6 +49,19 @@ func.func @grouped_convolution(%x: tensor<1x4x8x8xf32>, %w: tensor<6x2x1x1xf32>)
 
 // -----
 
+// The taps that reach a place are a stride apart: the sum goes over those alone.
+// CHECK-LABEL: @transposed_convolution
+func.func @transposed_convolution(%x: tensor<1x3x4x4xf32>, %w: tensor<3x2x2x3xf32>) -> tensor<1x2x8x7xf32> {
+  // CHECK-NEXT: tensor.compute "conv_transpose" (%n: 1, %f: 2, %p: 8, %q: 7) reduce fast add (%c: 3, %r: 1, %s: 2)
+  // CHECK-NEXT:   tensor.read %x[%n, %c, %p floordiv 2, -1 * %s + (%q + 1) floordiv 2] or 0.0
+  // CHECK-NEXT:   tensor.read %w[%c, %f, %p mod 2, 2 * %s + (%q + 1) mod 2] or 0.0
+  // CHECK-NEXT:   arith.mulf
+  %y = graph.conv_transpose %x, %w strides [2, 2] pads [0, 1, 0, 1] dilations [1, 1] group 1 output_padding [0, 0] : (tensor<1x3x4x4xf32>, tensor<3x2x2x3xf32>) -> tensor<1x2x8x7xf32>
+  func.return %y : tensor<1x2x8x7xf32>
+}
+
+// -----
+
 // Batch axes broadcast by reading index 0.
 // CHECK-LABEL: @matmul
 func.func @matmul(%x: tensor<2x1x5x3xf32>, %y: tensor<4x3x7xf32>) -> tensor<2x4x5x7xf32> {

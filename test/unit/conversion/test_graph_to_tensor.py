@@ -14,6 +14,7 @@ from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.graph_to_tensor import ConvertGraphToTensorPass
+from nn_opt.conversion.to_tensor.control import CONVERTERS, STRUCTURE
 from nn_opt.dialects import graph, tensor
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.types import element_type, shape_of, tensor_type
@@ -479,6 +480,11 @@ def test_constants_keep_their_bits(dtype):
     big, small = whole(0, 200, 5, 6).astype(dtype), np.array([1, 0, 200]).astype(dtype)
     assert_equal(lambda: graph.ConstantOp(big))
     assert_equal(lambda: graph.ConstantOp(small))
+
+
+def test_every_graph_op_has_a_rule():
+    ruled = {*CONVERTERS, *(op.name for op in STRUCTURE)}
+    assert {op.name for op in graph.Graph.operations} <= ruled
 
 
 def test_the_entry_function_keeps_its_dtypes():
