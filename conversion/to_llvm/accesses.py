@@ -38,7 +38,7 @@ from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.resources import dense_of
-from nn_opt.ir.types import element_type, lanes_of, shape_of, vector_type
+from nn_opt.ir.types import element_type, is_vector, lanes_of, shape_of, vector_type
 
 
 @lru_cache(maxsize=256)
@@ -53,33 +53,33 @@ def stored_type(type_: Attribute) -> Attribute:
 
 def lower_load(code: Code, op: loop.LoadOp) -> None:
     """%v = loop.load %x[...]  ->  a load, or the register that holds it"""
-    access = code.unit.access(op)
-    form = evaluate(code, access.flat, op.indices)
-    if op.memref in code.registers:
-        code.bind(op.result, read_register(code, op, form))
+    access, result = code.unit.access(op), op.results[0]
+    form = evaluate(code, access.flat, access.indices)
+    if access.buffer in code.registers:
+        code.bind(result, read_register(code, op, form))
         return
-    buffer = code.buffers[op.memref]
-    value = guarded_load(code, op, access, buffer, form) if op.default is not None else None
+    buffer = code.buffers[access.buffer]
+    value = guarded_load(code, op, access, buffer, form) if "default" in op.properties else None
     if value is None:
-        value = plain_load(code, buffer, op.result.type, form, op.step)
-    code.bind(op.result, from_memory(code, value, op.result.type))
+        value = plain_load(code, buffer, result.type, form, access.step)
+    code.bind(result, from_memory(code, value, result.type))
 
 
 def lower_store(code: Code, op: loop.StoreOp) -> None:
     """loop.store %v, %x[...]  ->  a store, or the register's new value"""
-    form = evaluate(code, code.unit.access(op).flat, op.indices)
-    value = code.value(op.value)
-    if op.memref in code.registers:
+    access, source = code.unit.access(op), op.operands[0]
+    form = evaluate(code, access.flat, access.indices)
+    value = code.value(source)
+    if access.buffer in code.registers:
         write_register(code, op, form, value)
         return
-    buffer = code.buffers[op.memref]
-    element = stored_type(element_type(op.memref))
-    value = to_memory(code, value, op.value.type)
-    if isinstance(op.value.type, VectorType) and op.step != 1:
-        pointer = element_pointer(code, buffer.pointer, element, form)
-        strided_store(code, value, pointer, op.step)
+    buffer = code.buffers[access.buffer]
+    value = to_memory(code, value, source.type)
+    element = element_type(value.type)
+    pointer = element_pointer(code, buffer.pointer, element, form)
+    if access.step != 1 and is_vector(value.type):
+        strided_store(code, value, pointer, access.step)
     else:
-        pointer = element_pointer(code, buffer.pointer, element, form)
         properties = {"alignment": alignment(element)}
         code.act(code.make(llvm.StoreOp, (value, pointer), (), properties))
     code.forget_loads(buffer.root)

@@ -123,6 +123,15 @@ def _offset_properties(element: Attribute, offset: int) -> dict[str, Attribute]:
 
 def moving_pointer(code: Code, pointer: SSAValue, element: Attribute, form: Form) -> SSAValue:
     """Return the pointer without the form's constant, one step for each loop, shared."""
+    if not form.terms:
+        return pointer
+    known, key = code.scopes[-1].pointers, (pointer, form.terms, element)
+    if key not in known:
+        known[key] = _stepped_pointer(code, pointer, element, form)
+    return known[key]
+
+
+def _stepped_pointer(code: Code, pointer: SSAValue, element: Attribute, form: Form) -> SSAValue:
     for atom, factor in form.terms:
         value, unit = atom.value, factor
         if factor < 1:

@@ -37,6 +37,7 @@ Place: TypeAlias = tuple[int, bool]
 """(depth of a scope, whether only from its middle on); the maximum is where all are known."""
 
 Rule: TypeAlias = Callable[["Code", Any], None]
+PointerKey: TypeAlias = tuple[SSAValue, tuple[tuple[Atom, int], ...], Attribute]
 LoadKey: TypeAlias = tuple[Hashable, SSAValue, int, Attribute, int]
 """Root, moving pointer, offset, type, step of a load."""
 Properties: TypeAlias = Mapping[str, Attribute]
@@ -77,6 +78,7 @@ class Scope:
 
     head: Chunk
     values: dict[Hashable, SSAValue] = field(default_factory=dict[Hashable, SSAValue])
+    pointers: dict[PointerKey, SSAValue] = field(default_factory=dict[PointerKey, SSAValue])
     loads: dict[LoadKey, SSAValue] = field(default_factory=dict[LoadKey, SSAValue])
 
 

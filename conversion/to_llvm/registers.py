@@ -86,7 +86,7 @@ def place_of(code: Code, op: loop.LoadOp | loop.StoreOp, form: Form) -> Place:
 
     Raises: PassFailedException if that is not known at compile time.
     """
-    registers = code.registers[op.memref]
+    registers = code.registers[code.unit.access(op).buffer]
     if form.terms:
         loops = [atom.loop or "a computed index" for atom, _ in form.terms]
         problem = f"index into register buffer {registers.name!r} depends on {', '.join(loops)}"

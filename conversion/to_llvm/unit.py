@@ -18,8 +18,11 @@ Writes = dict[Operation, set[SSAValue]]
 
 @dataclass(frozen=True)
 class Access:
-    """The place of a load or store, as linear forms over its indices."""
+    """A load or store, looked at once: its place as linear forms over its indices."""
 
+    buffer: SSAValue
+    indices: tuple[SSAValue, ...]
+    step: int
     flat: Linear  # in elements, row-major
     by_dimension: tuple[Linear, ...]
     strides: tuple[int, ...]
@@ -75,7 +78,8 @@ def _access(op: loop.LoadOp | loop.StoreOp) -> Access:
     for form, stride in zip(forms, strides, strict=True):
         for atom, factor in form.terms.items():
             terms[atom] += factor * stride
-    return Access(Linear(terms, constant), forms, strides)
+    indices = tuple(op.indices)
+    return Access(op.memref, indices, op.step, Linear(terms, constant), forms, strides)
 
 
 def row_strides(shape: Sequence[int]) -> tuple[int, ...]:
