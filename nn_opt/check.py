@@ -93,8 +93,8 @@ def _wrong_elements(before: Array, after: Array, rtol: float) -> Array:
     with np.errstate(all="ignore"):
         a, b = before.astype(np.float64), after.astype(np.float64)
         largest = np.max(np.abs(a), where=np.isfinite(a), initial=0.0)
-        eps: Any = ml_dtypes.finfo(before.dtype).eps  # pyright: ignore[reportUnknownMemberType]
-        rounding = 8 * float(eps)
+        finfo: Any = ml_dtypes.finfo(before.dtype)
+        rounding = 8 * float(finfo.eps)
         near = np.abs(a - b) <= max(rtol, rounding) * largest
     return ~(near | (a == b) | (np.isnan(a) & np.isnan(b)))
 

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, I
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.hints import isa
 
 Scalar = float | int
 
@@ -29,7 +30,9 @@ def scalar_attr(value: Scalar, type_: Attribute) -> FloatAttr | IntegerAttr:
     """Return the attribute of a number of the given element type."""
     if isinstance(type_, AnyFloat):
         return FloatAttr(float(value), type_)
-    assert isinstance(type_, IntegerType | IndexType)
+    if isinstance(type_, IndexType):
+        return IntegerAttr(int(value), type_)
+    assert isa(type_, IntegerType)
     return IntegerAttr(int(value), type_)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -47,7 +48,7 @@ def host() -> Target:
     """Return the machine this process runs on, as LLVM sees it."""
     import llvmlite.binding as llvm
 
-    features = llvm.get_host_cpu_features()
+    features: Any = llvm.get_host_cpu_features()
     base = DEFAULT if features.get("avx512f") else TARGETS["x86-64-v3"]
     if not features.get("avx2"):
         base = TARGETS["neon"] if features.get("neon") else TARGETS["x86-64-v2"]

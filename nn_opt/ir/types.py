@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -67,7 +67,7 @@ def element_type(value: SSAValue | Attribute) -> Attribute:
     """Return the element type of a shaped type, or the type itself if it is a scalar."""
     maybe_shaped = type_of(value)
     if isinstance(maybe_shaped, TensorType | MemRefType | VectorType):
-        return maybe_shaped.get_element_type()
+        return cast(Attribute, maybe_shaped.get_element_type())
     return maybe_shaped
 
 
