@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from nn_opt.conversion.to_tensor.body import Array, Body, Index
 from nn_opt.conversion.to_tensor.layout import logical_indices, physical_indices
-from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.reduction import accumulator
 from nn_opt.conversion.to_tensor.scalar import Scalar
 from nn_opt.conversion.to_tensor.winograd import convert_winograd

@@ -24,7 +24,8 @@ from nn_opt.conversion.to_tensor import (
     resize,
     winograd,
 )
-from nn_opt.conversion.to_tensor.lowering import Array, Lowering
+from nn_opt.conversion.to_tensor.body import Array
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import storage
 from nn_opt.dialects import graph, tensor
 from nn_opt.ir.diagnostics import complaint

@@ -9,7 +9,8 @@ from typing import Any
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, i1
 from xdsl.ir import Operation, SSAValue
 
-from nn_opt.conversion.to_tensor.lowering import Array, Lowering
+from nn_opt.conversion.to_tensor.body import Array
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import (
     F64,
     Number,

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
-from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
+from nn_opt.conversion.to_tensor.body import Array, Body, Index
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import I64, INDEX, Number, Scalar, is_unsigned, working
 from nn_opt.dialects import graph
 from nn_opt.dialects.tensor import identity_of

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.ir.affine import AffineExpr
 
-from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
+from nn_opt.conversion.to_tensor.body import Array, Body, Index
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import Scalar
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.layouts import Layout, parse_layout

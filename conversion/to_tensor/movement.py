@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.ir.affine import AffineExpr
 
+from nn_opt.conversion.to_tensor.body import Array, Body, Index, broadcast_indices
 from nn_opt.conversion.to_tensor.elementwise import uniform_value
-from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering, broadcast_indices
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import Number, Scalar
 from nn_opt.dialects import graph
 from nn_opt.ir.types import shape_of

@@ -7,7 +7,8 @@ import math
 from xdsl.dialects.builtin import i1
 from xdsl.ir.affine import AffineExpr
 
-from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
+from nn_opt.conversion.to_tensor.body import Array, Body, Index
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.reduction import accumulator
 from nn_opt.conversion.to_tensor.scalar import Scalar, is_unsigned
 from nn_opt.dialects import graph

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.ir import Attribute, Block, Region
 from xdsl.ir.affine import AffineExpr
 
-from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
+from nn_opt.conversion.to_tensor.body import Array, Body, Index
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.movement import transpose
 from nn_opt.conversion.to_tensor.scalar import (
     F64,

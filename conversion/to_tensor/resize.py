@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
-from nn_opt.conversion.to_tensor.lowering import Array, Body, Index, Lowering
+from nn_opt.conversion.to_tensor.body import Array, Body, Index
+from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import F64, INDEX, Scalar, constant, working
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.resampling import Taps
