@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, StringAttr
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
@@ -34,6 +35,11 @@ class ForKind(StrEnum):
     UNROLL = "unroll"  # expanded by the last conversion
 
 
+@lru_cache(maxsize=1024)
+def _extent(trips: int) -> IntegerAttr[IndexType]:
+    return IntegerAttr(trips, IndexType())
+
+
 @irdl_op_definition
 class ForOp(IRDLOperation):
     """Run the body for each %i = 0 .. extent-1. All loops start at 0 and have a known extent."""
@@ -58,13 +64,11 @@ class ForOp(IRDLOperation):
             block = Block(body or (), arg_types=[IndexType()])
             block.args[0].name_hint = name_hint
             body = Region(block)
-        super().__init__(
-            regions=[body],
-            properties={
-                "extent": IntegerAttr(extent, IndexType()),
-                "kind": StringAttr(kind.value),
-            },
-        )
+        properties: dict[str, Attribute] = {
+            "extent": _extent(extent),
+            "kind": StringAttr(kind.value),
+        }
+        Operation.__init__(self, regions=[body], properties=properties)  # quicker than IRDL's own
 
     @property
     def index(self) -> BlockArgument:

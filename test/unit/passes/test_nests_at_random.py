@@ -19,6 +19,8 @@ class Axis:
     def __init__(self, rng: np.random.Generator, name: str, size: int):
         self.name, self.size = name, size
         inner = int(rng.integers(1, size + 1))
+        if rng.random() < 0.6:
+            inner = int(rng.choice([n for n in range(1, size + 1) if size % n == 0]))
         outer = -(-size // inner)
         self.loops = [(f"{name}o", outer), (f"{name}i", inner)]
         self.binding = f"{inner} * %{name}o + %{name}i"
