@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from nn_opt.dialects import sched
 from nn_opt.dialects.loop import ForOp
 from nn_opt.schedule import inline, loops, moves, reduction, storage
+from nn_opt.schedule import rfactor as factoring
 from nn_opt.schedule.nest import blocks_in, find_block, loop_name, loops_around, refuse
 
 
@@ -123,6 +124,13 @@ class Schedule:
         """Start a reduction in a nest of its own before `loop`; return that stage's name."""
         op = sched.DecomposeInitOp(stage, self._handle(loop))
         name = reduction.decompose_init(self.function, stage, loop)
+        self._record(op)
+        return name
+
+    def rfactor(self, stage: str, loop: ForOp) -> str:
+        """Let each iteration of a reduce loop accumulate by itself; return the stage that does."""
+        op = sched.RfactorOp(stage, self._handle(loop))
+        name = factoring.rfactor(self.function, stage, loop)
         self._record(op)
         return name
 

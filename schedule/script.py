@@ -73,6 +73,7 @@ ACTIONS: dict[type[Operation], Callable[[Schedule, Operation, Loops], object]] =
     sched.DecomposeInitOp: lambda schedule, op, loops: schedule.decompose_init(
         _stage(op), loops[0]
     ),
+    sched.RfactorOp: lambda schedule, op, loops: schedule.rfactor(_stage(op), loops[0]),
     sched.InlineOp: lambda schedule, op, loops: schedule.inline(_stage(op)),
     sched.CacheWriteOp: lambda schedule, op, loops: schedule.cache_write(_stage(op)),
 }

@@ -14,6 +14,7 @@ from nn_opt.dialects.sched.primitives import (
     ParallelOp,
     ReorderOp,
     ReverseComputeAtOp,
+    RfactorOp,
     ScriptOp,
     SetScopeOp,
     SplitOp,
@@ -34,6 +35,7 @@ __all__ = [
     "ParallelOp",
     "ReorderOp",
     "ReverseComputeAtOp",
+    "RfactorOp",
     "Sched",
     "ScriptOp",
     "SetScopeOp",
@@ -62,6 +64,7 @@ Sched = Dialect(
         CacheWriteOp,
         SetScopeOp,
         DecomposeInitOp,
+        RfactorOp,
     ],
     [LoopType],
 )

@@ -274,6 +274,17 @@ class DecomposeInitOp(_Move):
     name = "sched.decompose_init"
 
 
+@irdl_op_definition
+class RfactorOp(_Move):
+    """Let each iteration of a reduce loop accumulate by itself.
+
+    A new stage, `<stage>.parts` or, if there is one, `<stage>.parts2`, does so, with `loop` as a
+    par axis; the old stage combines the parts.
+    """
+
+    name = "sched.rfactor"
+
+
 class _Stage(IRDLOperation, ABC):
     stage = prop_def(StringAttr)
 

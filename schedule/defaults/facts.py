@@ -22,6 +22,7 @@ from nn_opt.schedule.nest import (
     is_own,
     kinds_bound,
     loads_in,
+    loops_around,
     ranges_of,
     stores_in,
 )
@@ -75,6 +76,16 @@ def par_axes(block: BlockOp) -> list[int]:
 def reduce_axes(block: BlockOp) -> list[int]:
     """Return the positions of the reduced axes; ordered ones count too."""
     return [k for k, kind in enumerate(block.axis_kinds) if kind is not Kind.PAR]
+
+
+def is_stacked(block: BlockOp) -> bool:
+    """Return whether an instance of a stage stores several elements."""
+    return block.init is None and len(list(stores_in(block))) > 1
+
+
+def axis_loops(block: BlockOp) -> list[ForOp]:
+    """Return the loop of each axis of an unscheduled stage."""
+    return loops_around(block)[-len(block.axis_sizes) :]
 
 
 def is_contraction(block: BlockOp) -> bool:

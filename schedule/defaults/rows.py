@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nn_opt.dialects.loop import BlockOp, ForOp, StoreOp
+from nn_opt.dialects.loop import BlockOp, StoreOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import shape_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
@@ -13,10 +13,10 @@ from nn_opt.schedule.defaults.facts import (
     local_buffer,
     par_axes,
     readers,
-    reduce_axes,
     stages,
 )
-from nn_opt.schedule.nest import find_block, is_inside, kinds_bound, loops_around
+from nn_opt.schedule.defaults.sums import schedule_sum
+from nn_opt.schedule.nest import find_block, is_inside, loops_around
 from nn_opt.schedule.schedule import Schedule
 
 STACK_BYTES = 64 << 10  # a row's temporaries leave room on a thread's stack, and stay in L2
@@ -32,7 +32,10 @@ def schedule_rows(schedule: Schedule, target: Target) -> None:
     for stage in reversed(names[:-1]):
         _move_to_row(schedule, stage, names[-1], depth)
     for stage in names:
-        schedule_pass(schedule, stage, target)
+        if is_reduction(find_block(schedule.function, stage)):
+            schedule_sum(schedule, stage, target)
+        else:
+            schedule_pass(schedule, stage, target)
 
 
 def _results(block: BlockOp) -> int:
@@ -73,16 +76,6 @@ def _move_to_row(schedule: Schedule, stage: str, last: str, depth: int) -> None:
     schedule.compute_at(stage, row_loop)
     row = math.prod(shape_of(alloc.result)[depth:])
     if row == 1 and is_reduction(block):
-        _start_before_row(schedule, stage, row_loop)
         schedule.set_scope(stage, "register")
     elif row * 4 <= STACK_BYTES:
         schedule.set_scope(stage, "stack")
-
-
-def _start_before_row(schedule: Schedule, stage: str, row_loop: ForOp) -> None:
-    """Take the start of a reduction out of its loops, so that they need no test."""
-    block = find_block(schedule.function, stage)
-    inner = [loop for loop in schedule.axes(stage) if is_inside(loop, row_loop)]
-    first = next((loop for loop in inner if reduce_axes(block) and kinds_bound(loop, block)), None)
-    if first is not None:
-        schedule.decompose_init(stage, first)

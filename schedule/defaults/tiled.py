@@ -11,6 +11,7 @@ from nn_opt.dialects.loop import BlockOp, ForOp, Kind, LoadOp
 from nn_opt.ir.target import Target
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
+    axis_loops,
     computes_floats,
     is_contraction,
     is_reduction,
@@ -44,24 +45,19 @@ def choose_tile(block: BlockOp, target: Target) -> Tile | None:
         return None
     lane_axis = par[-1]
     lane = loops[lane_axis]
-    if lane.trips < target.lanes // 2 or not _lanes_fit(block, lane):
+    if lane.trips < target.lanes // 2 or not lanes_fit(block, lane):
         return None
     lanes = min(target.lanes, lane.trips)
     row_axis = _row_axis(block, loops, par[:-1], lane)
     budget = _accumulators(target)
-    rows = 1 if row_axis is None else _even(loops[row_axis].trips, _max_rows(lane, lanes, budget))
+    rows = 1 if row_axis is None else even(loops[row_axis].trips, _max_rows(lane, lanes, budget))
     vectors = max(1, min(-(-lane.trips // lanes), budget // rows, 8))
     if row_axis is not None and rows > 1:
         vectors = min(vectors, 2)
     return Tile(row_axis, lane_axis, rows, vectors, lanes)
 
 
-def axis_loops(block: BlockOp) -> list[ForOp]:
-    """Return the loop of each axis of an unscheduled stage."""
-    return loops_around(block)[-len(block.axis_sizes) :]
-
-
-def _lanes_fit(block: BlockOp, lane: ForOp) -> bool:
+def lanes_fit(block: BlockOp, lane: ForOp) -> bool:
     """Return whether the lanes store side by side, and load at any constant distance."""
     stored = [step(store, block, lane) for store in stores_in(block)]
     loaded = [step(load, block, lane) for load in loads_in(block)]
@@ -78,7 +74,7 @@ def _max_rows(lane: ForOp, lanes: int, budget: int) -> int:
     return budget - 2 if lane.trips <= lanes else budget // 2
 
 
-def _even(trips: int, most: int) -> int:
+def even(trips: int, most: int) -> int:
     """Return the tile height <= most that cuts `trips` into near-equal parts."""
     return math.ceil(trips / math.ceil(trips / most))
 
@@ -95,7 +91,7 @@ def _row_axis(block: BlockOp, loops: list[ForOp], axes: list[int], lane: ForOp) 
 
 def schedule_tiled(schedule: Schedule, stage: str, tile: Tile, target: Target) -> None:
     """Cut the output into register tiles, reduce into each, and finish it before it is stored."""
-    follower = _follower(schedule, stage)
+    follower = follower_of(schedule, stage)
     copies = _copy_padding(schedule, stage)
     outer = _tile_loops(schedule, stage, tile)
     schedule.reverse_compute_at(follower, outer[-1])
@@ -111,7 +107,7 @@ def schedule_tiled(schedule: Schedule, stage: str, tile: Tile, target: Target) -
         schedule_pass(schedule, copy, target)
 
 
-def _follower(schedule: Schedule, stage: str) -> str:
+def follower_of(schedule: Schedule, stage: str) -> str:
     """Return the stage that takes the tile out of registers: the only reader, or a new copy."""
     block = find_block(schedule.function, stage)
     after = readers(block)

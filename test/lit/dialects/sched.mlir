@@ -31,6 +31,8 @@ sched.script for @conv {
   sched.reverse_compute_at "conv.copy" at %nf
   // CHECK-NEXT: sched.decompose_init "conv" at %nf
   sched.decompose_init "conv" at %nf
+  // CHECK-NEXT: sched.rfactor "conv" at %nf
+  sched.rfactor "conv" at %nf
   // CHECK-NEXT: sched.inline "bias"
   sched.inline "bias"
   // CHECK-NEXT: sched.set_scope "conv" in "register"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from kernels import CONV, KERNELS, MATMUL, SOFTMAX, assert_right, loops
+from kernels import CONV, KERNELS, MATMUL, SOFTMAX, assert_right, loops, random_inputs
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import ModuleOp
 
 from nn_opt.dialects.loop import AllocOp, ForKind, ForOp, IfOp
 from nn_opt.dialects.sched import ScriptOp
 from nn_opt.ir.target import TARGETS, set_target
 from nn_opt.ir.types import memory_space, shape_of
+from nn_opt.reference import run
 from nn_opt.registry import load_pass
 
 STEPS = (
@@ -72,9 +75,39 @@ def test_softmax_runs_row_by_row():
     }
     assert spaces == {
         "max": ("register", (1,)),
+        "max.parts": ("stack", (1, 8)),
         "exp": ("stack", (1, 21)),
         "sum": ("register", (1,)),
+        "sum.parts": ("stack", (1, 8)),
     }
+
+
+def test_long_rows_are_summed_in_four_vectors_and_then_in_one():
+    text = """
+func.func @sum(%x: tensor<5x256xf32>) -> tensor<5xf32> attributes {kernel} {
+  %y = tensor.compute "sum" (%i: 5) reduce fast add (%k: 256) : tensor<5xf32> {
+    %a = tensor.read %x[%i, %k] : tensor<5x256xf32>
+    tensor.yield %a : f32
+  }
+  func.return %y : tensor<5xf32>
+}
+"""
+    module = lowered(text, "x86-64-v3", "vectorize-loops")
+    spaces = {
+        op.buffer.data: (memory_space(op.result), shape_of(op.result))
+        for op in module.walk()
+        if isinstance(op, AllocOp)
+    }
+    assert spaces == {
+        "sum": ("register", (1,)),
+        "sum.parts": ("register", (1, 32)),
+        "sum.parts2": ("register", (1, 8)),
+    }
+    inputs = random_inputs(text)
+    (result,) = run(module, inputs)
+    np.testing.assert_allclose(result, inputs[0].astype(np.float64).sum(axis=1), rtol=1e-5)
+    reductions = [op for op in module.walk() if isinstance(op, vector.ReductionOp)]
+    assert len(reductions) == 1
 
 
 def test_small_kernels_stay_on_one_thread():

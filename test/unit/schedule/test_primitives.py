@@ -121,6 +121,28 @@ def decompose_at_outer_loop(s: Schedule) -> None:
     s.decompose_init("matmul", s.axes("matmul")[0])
 
 
+def factor_a_sum(s: Schedule) -> None:
+    s.rfactor("sum", s.split(s.axes("sum")[1], 7)[1])
+
+
+def factor_with_a_tail_twice(s: Schedule) -> None:
+    parts = s.rfactor("max", s.split(s.axes("max")[1], 8)[1])
+    s.set_scope(parts, "stack")
+    assert s.rfactor("max", s.split(s.axes("max")[1], 4)[1]) == "max.parts2"
+
+
+def factor_products(s: Schedule) -> None:
+    parts = s.rfactor("matmul", s.split(s.axes("matmul")[2], 4)[1])
+    s.decompose_init(parts, s.axes(parts)[2])
+    s.vectorize(s.axes(parts)[3])
+
+
+def factor_in_a_row(s: Schedule) -> None:
+    s.compute_at("sum", s.axes("div")[0])
+    parts = s.rfactor("sum", s.split(s.axes("sum")[1], 7)[1])
+    s.set_scope(parts, "stack")
+
+
 SCRIPTS: list[tuple[str, Script]] = [
     (MATMUL, split_evenly),
     (MATMUL, split_with_tail),
@@ -141,6 +163,10 @@ SCRIPTS: list[tuple[str, Script]] = [
     (MATMUL, cache_the_output),
     (MATMUL, register_tile),
     (MATMUL, decompose_at_outer_loop),
+    (SOFTMAX, factor_a_sum),
+    (SOFTMAX, factor_with_a_tail_twice),
+    (MATMUL, factor_products),
+    (SOFTMAX, factor_in_a_row),
 ]
 
 
@@ -200,6 +226,9 @@ REFUSALS: list[tuple[str, Script, str]] = [
     (SOFTMAX, lambda s: s.decompose_init("exp", s.axes("exp")[0]), "'exp' has no init"),
     (SOFTMAX, lambda s: s.decompose_init("sum", s.axes("max")[0]), "is not inside %i"),
     (CONV, lambda s: s.decompose_init("conv", s.axes("conv")[6]), "%co already reduces 'conv'"),
+    (SOFTMAX, lambda s: s.rfactor("exp", s.axes("exp")[1]), "'exp' does not combine into one"),
+    (SOFTMAX, lambda s: s.rfactor("sum", s.axes("sum")[0]), "%i is no `reduce fast` loop of 'sum'"),
+    (ORDERED, lambda s: s.rfactor("sum", s.axes("sum")[2]), "%k is no `reduce fast` loop"),
 ]
 
 
