@@ -21,6 +21,7 @@ OPTIMIZE_GRAPH = (
     "fold-scale-axis",  # ... that moves into the weights of convolutions
     "fold-constants",  # ... and is computed now
     "choose-layout",  # blocked layouts; their transforms of weights are constant
+    "choose-convolution",  # Winograd where it is faster; it transforms weights, too
     "fold-constants",  # ... so compute them now
     "canonicalize",  # neighbouring layout transforms cancel
     "cse",  # one of each

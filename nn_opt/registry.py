@@ -15,6 +15,7 @@ PASSES = {
     "cse": "nn_opt.passes.cse:CsePass",
     "dce": "nn_opt.passes.dce:DcePass",
     "choose-layout": "nn_opt.passes.choose_layout:ChooseLayoutPass",
+    "choose-convolution": "nn_opt.passes.choose_convolution:ChooseConvolutionPass",
     "fuse-ops": "nn_opt.passes.fuse_ops:FuseOpsPass",
     "outline-kernels": "nn_opt.passes.outline_kernels:OutlineKernelsPass",
     "convert-graph-to-tensor": "nn_opt.conversion.graph_to_tensor:ConvertGraphToTensorPass",

@@ -21,7 +21,13 @@ from xdsl.ir import Operation
 
 from nn_opt.dialects import graph
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of
-from nn_opt.reference import graph_elementwise, graph_movement, graph_reduction, graph_windows
+from nn_opt.reference import (
+    graph_elementwise,
+    graph_movement,
+    graph_reduction,
+    graph_windows,
+    graph_winograd,
+)
 
 Array = NDArray[Any]
 
@@ -30,6 +36,7 @@ MEANING: dict[type[Operation], Callable[..., Array]] = {
     **graph_movement.MEANING,
     **graph_reduction.MEANING,
     **graph_windows.MEANING,
+    **graph_winograd.MEANING,
 }
 
 

@@ -15,6 +15,7 @@ from nn_opt.dialects.graph.shapes import window_shape
 from nn_opt.reference.graph_elementwise import Meaning
 from nn_opt.reference.graph_movement import from_plain, resized, to_plain
 from nn_opt.reference.graph_reduction import lowest, widened
+from nn_opt.reference.graph_winograd import winograd_conv
 
 Array = NDArray[Any]
 
@@ -83,6 +84,8 @@ def plain_conv(op: graph.ConvOp, x: Array, w: Array, group: int) -> Array:
 
 
 def conv(op: graph.ConvOp, x: Array, w: Array, b: Array | None = None) -> Array:
+    if op.algorithm is not None:
+        return winograd_conv(op, x, w)
     if op.layout is not None and op.weight_layout is not None:
         return blocked_conv(op, x, w, op.layout.data, op.weight_layout.data)
     result = plain_conv(op, x, w, op.group.value.data)

@@ -6,10 +6,18 @@ from collections.abc import Sequence
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
 
-from nn_opt.dialects.loop import BlockOp, ForOp, Kind, LoadOp
-from nn_opt.ir.affine import range_of
+from nn_opt.dialects.loop import BlockOp, ForOp, Kind, LoadOp, StoreOp
+from nn_opt.ir.affine import range_of, simplify
+from nn_opt.ir.types import shape_of
+from nn_opt.schedule.inline import index_ranges
 from nn_opt.schedule.nest import (
     accessors,
     add_condition,
@@ -55,8 +63,8 @@ def compute_at(function: FuncOp, stage: str, loop: ForOp) -> None:
             strict=True,
         )
     ]
-    axis_spans = dict(zip(_stored_axes(producer, alloc.result), spans, strict=True))
-    new_nest = _rebuild(producer, {a: s for a, s in axis_spans.items() if a is not None})
+    pairs = zip(_stored_axes(producer, alloc.result), spans, strict=True)
+    new_nest = _rebuild(producer, {axis: span for axis, span in pairs if axis is not None})
     first = min(
         (statement_in(loop.body.block, reader) for reader in readers),
         key=list(loop.body.block.ops).index,
@@ -100,23 +108,35 @@ def _buffer_made_in(consumer: BlockOp, loop: ForOp) -> tuple[SSAValue, list[Bloc
 
 
 def _stored_axes(producer: BlockOp, buffer: SSAValue) -> list[int | None]:
-    """Return the axis that each dimension of a stage's buffer is stored at; None for index 0."""
-    store = next(store for store in stores_in(producer) if store.memref is buffer)
-    region = store.parent
+    """Return the axis that each dimension of a stage's buffer is stored at.
+
+    None for a dimension without an axis: of one element, or stacked, all of it in each instance.
+    """
+    stores = [store for store in stores_in(producer) if store.memref is buffer]
+    first = stores[0]
+    region = first.parent
     assert region is not None
     args: list[SSAValue] = list(region.args)
-    axes = [args.index(value) for value in store.indices]
+    axes = [args.index(value) for value in first.indices]
     found: list[int | None] = []
-    for expr in store.map.data.results:
+    for dimension, expr in enumerate(first.map.data.results):
         match expr:
             case AffineDimExpr(position=position):
                 found.append(axes[position])
-            case AffineConstantExpr(value=0):
+            case AffineConstantExpr() if _covers(stores, dimension, shape_of(buffer)[dimension]):
                 found.append(None)
             case _:
                 problem = f"stage {producer.stage.data!r} does not store at its plain axes"
                 refuse(producer, problem, hint="move it before other primitives")
     return found
+
+
+def _covers(stores: Sequence[StoreOp], dimension: int, size: int) -> bool:
+    """Return whether a block's stores go to all places of a dimension, in every instance."""
+    places = [store.map.data.results[dimension] for store in stores]
+    return {place.value for place in places if isinstance(place, AffineConstantExpr)} == set(
+        range(size)
+    )
 
 
 def _axes_of_reads(consumer: BlockOp, buffer: SSAValue, spans: Sequence[Span]) -> dict[int, Span]:
@@ -135,19 +155,45 @@ def _axes_of_reads(consumer: BlockOp, buffer: SSAValue, spans: Sequence[Span]) -
 def _match_read(
     consumer: BlockOp, load: LoadOp, spans: Sequence[Span], found: dict[int, Span]
 ) -> None:
+    """Add the span of each axis from which one load takes its indices: `axis` or `axis div k`.
+
+    An index that all instances take from within what every iteration makes, binds no axis.
+    """
     axes = list(consumer.axes)
+    ranges = index_ranges(load, consumer)
     for expr, span in zip(load.map.data.results, spans, strict=True):
-        match expr:
-            case AffineDimExpr(position=position):
-                axis = axes.index(load.indices[position])
-                if found.setdefault(axis, span) != span:
-                    problem = f"stage {consumer.stage.data!r} reads its producer at two places"
-                    refuse(consumer, problem, hint="keep it outside")
-            case AffineConstantExpr(value=0) if span.extent == 1 and not span.outer:
+        position, factor = _plain_axis(expr)
+        if position is None:
+            low, high = range_of(expr, ranges)
+            if not span.outer and span.low <= low and high <= span.high:
                 continue
-            case _:
-                problem = f"stage {consumer.stage.data!r} reads at {expr}, not at a plain axis"
-                refuse(consumer, problem, hint="only elementwise readers can follow")
+            problem = f"stage {consumer.stage.data!r} reads at {expr}, not at a plain axis"
+            refuse(consumer, problem, hint="only elementwise readers can follow")
+        axis = axes.index(load.indices[position])
+        if found.setdefault(axis, _scaled(span, factor)) != _scaled(span, factor):
+            problem = f"stage {consumer.stage.data!r} reads its producer at two places"
+            refuse(consumer, problem, hint="keep it outside")
+
+
+def _plain_axis(expr: AffineExpr) -> tuple[int | None, int]:
+    """Return (d, k) for the index `d floordiv k`, (d, 1) for `d`, (None, 1) for any other."""
+    match expr:
+        case AffineDimExpr(position=position):
+            return position, 1
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.FloorDiv,
+            lhs=AffineDimExpr(position=position),
+            rhs=AffineConstantExpr(value=factor),
+        ):
+            return position, factor
+        case _:
+            return None, 1
+
+
+def _scaled(span: Span, factor: int) -> Span:
+    """Return all i with i floordiv factor in the span."""
+    low, high = span.low * factor, span.high * factor + factor - 1
+    return Span(simplify(span.base * factor, ranges_of(span.outer)), span.outer, low, high)
 
 
 def _rebuild(block: BlockOp, spans: dict[int, Span]) -> Operation:

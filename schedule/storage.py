@@ -47,7 +47,8 @@ def cache_read(function: FuncOp, stage: str, operand: int) -> str:
     box = _read_box(block, loads)
     name = f"{stage}.in{operand}"
     alloc = AllocOp(name, memref_type([h - low + 1 for low, h in box], element_type(source)))
-    copy = _copy_nest(name, source, alloc.result, box, loads[0])
+    like = next(iter(leaving(loads, block)), loads[0])
+    copy = _copy_nest(name, source, alloc.result, box, like)
     top = top_of_nest(block)
     parent = top.parent
     assert parent is not None
@@ -67,10 +68,22 @@ def _read_box(block: BlockOp, loads: Sequence[LoadOp]) -> list[Range]:
     if any(high - low >= 1 << 40 for low, high in box):
         problem = f"cache_read: stage {block.stage.data!r} reads the buffer data-dependently"
         refuse(block, problem, hint="only affine reads have a known box")
-    if len({str(load.default) for load in loads}) != 1:
+    if len({str(load.default) for load in leaving(loads, block)}) > 1:
         problem = f"cache_read: stage {block.stage.data!r} reads it with several `or` values"
         refuse(block, problem, hint="give all reads one value")
     return box
+
+
+def leaving(loads: Sequence[LoadOp], block: BlockOp) -> list[LoadOp]:
+    """Return the loads of a stage that may be outside their buffer, where `or` values count."""
+    found: list[LoadOp] = []
+    for load in loads:
+        ranges = index_ranges(load, block)
+        spans = (range_of(expr, ranges) for expr in load.map.data.results)
+        bounds = zip(spans, shape_of(load.memref), strict=True)
+        if any(low < 0 or high >= size for (low, high), size in bounds):
+            found.append(load)
+    return found
 
 
 def _copy_nest(

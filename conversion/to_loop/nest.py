@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -15,7 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from nn_opt.dialects import loop, tensor
 from nn_opt.ir.literals import scalar_attr, scalar_value
@@ -146,8 +147,24 @@ class Nest:
 
     def store(self, block: Block, places: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
         """Store one value to each target at the `par` axes."""
+        if self.compute.stacked:
+            self.store_stacked(block, places, values)
+            return
         for value, target in zip(values, self.targets, strict=True):
             block.add_op(loop.StoreOp(value, target, places))
+
+    def store_stacked(
+        self, block: Block, places: Sequence[SSAValue], values: Sequence[SSAValue]
+    ) -> None:
+        """Store all values to the one target, each as soon as it is there: few are alive then."""
+        axes = [AffineExpr.dimension(axis) for axis in range(len(places))]
+        for at, value in zip(np.ndindex(self.compute.stacked), values, strict=True):
+            exprs = [*map(AffineExpr.constant, at), *axes]
+            store = loop.StoreOp(value, self.targets[0], places, exprs)
+            if isinstance(value.owner, Operation):
+                block.insert_op_after(store, value.owner)
+            else:
+                block.add_op(store)
 
     def init(self) -> Region | None:
         """Return the region that stores where a reduction starts; None without a reduction."""

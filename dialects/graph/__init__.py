@@ -118,6 +118,7 @@ from nn_opt.dialects.graph.unary import (
     TanOp,
     ThresholdedReluOp,
 )
+from nn_opt.dialects.graph.winograd import WinogradWeightsOp
 from nn_opt.ir.resources import ResourceAttr
 
 Graph = Dialect(
@@ -214,6 +215,7 @@ Graph = Dialect(
         TileOp,
         TransposeOp,
         WhereOp,
+        WinogradWeightsOp,
         XorOp,
         YieldOp,
     ],
@@ -319,6 +321,7 @@ __all__ = [
     "TransposeOp",
     "UnaryOp",
     "WhereOp",
+    "WinogradWeightsOp",
     "XorOp",
     "YieldOp",
 ]

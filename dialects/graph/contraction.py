@@ -26,6 +26,7 @@ from nn_opt.dialects.graph.shapes import (
     matmul_shape,
 )
 from nn_opt.dialects.graph.traits import Elements, Fusion, GraphOp, check_same_elements
+from nn_opt.dialects.graph.winograd import algorithm_named, check_winograd, original_shape
 from nn_opt.ir.types import element_type, shape_of, tensor_type
 
 
@@ -61,6 +62,7 @@ class ConvOp(GraphOp):
 
     `layout` and `weight_layout` are absent for plain NCHW and OIHW, else see `blocked_conv_shape`;
     a blocked convolution takes no bias: add one shaped [F/16, 1, 1, 16] by graph.add.
+    `algorithm` "winograd2" or "winograd4" takes the weights as graph.winograd_weights makes them.
     """
 
     name = "graph.conv"
@@ -77,6 +79,7 @@ class ConvOp(GraphOp):
     group = int_def()
     layout = opt_text_def()
     weight_layout = opt_text_def()
+    algorithm = opt_text_def()
 
     def __init__(
         self,
@@ -90,6 +93,7 @@ class ConvOp(GraphOp):
         group: int = 1,
         layout: str = "",
         weight_layout: str = "",
+        algorithm: str = "",
     ):
         properties: dict[str, Attribute | None] = {
             "strides": ints(strides),
@@ -98,6 +102,7 @@ class ConvOp(GraphOp):
             "group": integer(group),
             "layout": opt_text(layout),
             "weight_layout": opt_text(weight_layout),
+            "algorithm": opt_text(algorithm),
         }
         self.build_inferred((x, w, b), properties)
 
@@ -106,10 +111,10 @@ class ConvOp(GraphOp):
         return [tensor_type(self._result_shape(), element_type(self.x))]
 
     def _result_shape(self) -> Shape:
-        shapes = shape_of(self.x), shape_of(self.w)
         strides, pads = self.strides.get_values(), self.pads.get_values()
         windows = strides, pads, self.dilations.get_values()
         group = self.group.value.data
+        shapes = shape_of(self.x), self._filter_shape()
         if (self.layout is None) != (self.weight_layout is None):
             raise ValueError("has one of layout and weight_layout, expected both or none")
         if self.layout is None or self.weight_layout is None:
@@ -120,6 +125,17 @@ class ConvOp(GraphOp):
             raise ValueError("a blocked convolution has a bias, expected none: use graph.add")
         layouts = self.layout.data, self.weight_layout.data
         return blocked_conv_shape(*shapes, *windows, group, *layouts)
+
+    def _filter_shape(self) -> Shape:
+        """Return the shape of the weights as they were before the algorithm's transform."""
+        if self.algorithm is None:
+            return shape_of(self.w)
+        if self.layout is None:
+            raise ValueError("has an algorithm and no layout, expected a blocked convolution")
+        algorithm = algorithm_named(self.algorithm.data)
+        numbers = self.strides.get_values(), self.dilations.get_values()
+        check_winograd(algorithm, *numbers, self.group.value.data)
+        return original_shape(shape_of(self.w), algorithm)
 
 
 @irdl_op_definition

@@ -10,7 +10,10 @@ from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import is_reduction, stages, work
 from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.defaults.rows import schedule_rows
+from nn_opt.schedule.defaults.sums import reduces_rows
 from nn_opt.schedule.defaults.tiled import choose_tile, schedule_tiled
+from nn_opt.schedule.defaults.winograd import schedule_winograd, winograd_stages
+from nn_opt.schedule.defaults.windows import is_window, schedule_window
 from nn_opt.schedule.loops import writes_inside
 from nn_opt.schedule.nest import blocks_in, find_block, kinds_bound, loops_around
 from nn_opt.schedule.schedule import Schedule
@@ -22,6 +25,10 @@ def default_schedule(function: FuncOp, target: Target) -> Schedule:
     """Schedule a kernel whose stages are plain nests; the result holds the script."""
     schedule = Schedule(function)
     inline_stages(schedule)
+    winograd = winograd_stages(schedule)
+    if winograd is not None:
+        schedule_winograd(schedule, winograd, target)
+        return schedule
     _schedule_stages(schedule, target)
     if work(function) >= PARALLEL_WORK:
         _run_parallel(schedule)
@@ -34,12 +41,16 @@ def _schedule_stages(schedule: Schedule, target: Target) -> None:
         for block in stages(schedule.function):
             schedule_pass(schedule, block.stage.data, target)
         return
-    tile = choose_tile(reductions[0], target) if len(reductions) == 1 else None
+    one = len(reductions) == 1 and not reduces_rows(reductions[0], target)
+    tile = choose_tile(reductions[0], target) if one else None
     if tile is None:
         schedule_rows(schedule, target)
         return
     untouched = [b.stage.data for b in stages(schedule.function) if b is not reductions[0]]
-    schedule_tiled(schedule, reductions[0].stage.data, tile, target)
+    if is_window(reductions[0], target):
+        schedule_window(schedule, reductions[0].stage.data, target)
+    else:
+        schedule_tiled(schedule, reductions[0].stage.data, tile, target)
     for stage in untouched:
         if _is_plain(schedule, stage):
             schedule_pass(schedule, stage, target)

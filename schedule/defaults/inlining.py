@@ -12,6 +12,7 @@ from nn_opt.schedule.defaults.facts import (
     cost,
     is_contraction,
     is_reduction,
+    is_stacked,
     loads_of,
     local_buffer,
     may_leave,
@@ -30,7 +31,12 @@ def inline_stages(schedule: Schedule) -> None:
 
 def _worth_inlining(function: FuncOp, block: BlockOp) -> bool:
     alloc = local_buffer(block)
-    if alloc is None or is_reduction(block) or block.stage.data not in _names(function):
+    if (
+        alloc is None
+        or is_reduction(block)
+        or is_stacked(block)
+        or block.stage.data not in _names(function)
+    ):
         return False
     uses = [(load, reader) for reader in readers(block) for load in loads_of(alloc.result, reader)]
     if not uses or any(is_contraction(reader) or may_leave(load, reader) for load, reader in uses):

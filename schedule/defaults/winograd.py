@@ -1,0 +1,189 @@
+"""Winograd convolutions: transform, product and transform back, for as many tiles as registers hold.
+
+The products of one group of tiles stay in cache between the three steps. Each weight is used for
+all tiles of the group while it is in a register.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from nn_opt.dialects.loop import BlockOp, ForOp, Kind
+from nn_opt.ir.target import Target
+from nn_opt.schedule.defaults.elementwise import schedule_pass
+from nn_opt.schedule.defaults.facts import (
+    computes_floats,
+    is_contraction,
+    is_stacked,
+    loads_of,
+    local_buffer,
+    may_leave,
+    readers,
+    stages,
+    step,
+)
+from nn_opt.schedule.nest import (
+    accessors,
+    find_block,
+    kinds_bound,
+    loads_in,
+    loops_around,
+    read,
+    stores_in,
+)
+from nn_opt.schedule.schedule import Schedule
+
+PARALLEL_WORK = 100_000  # additions: about 5 us of one core, below which threads do not pay
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The names of the stages: V and Y yield whole tiles, M sums products, readers take Y apart."""
+
+    v: str
+    m: str
+    y: str
+    readers: tuple[str, ...]
+
+
+def winograd_stages(schedule: Schedule) -> Stages | None:
+    """Return the stages of a Winograd convolution: a contraction between two that stack."""
+    found = [block for block in stages(schedule.function) if is_contraction(block)]
+    if len(found) != 1 or len(after := readers(found[0])) != 1 or not is_stacked(after[0]):
+        return None
+    m, y = found[0], after[0]
+    makers = [b for b in map(_maker, read(m)) if b is not None and is_stacked(b)]
+    if len(makers) != 1 or len(m.axis_sizes) != 9:
+        return None
+    names = [block.stage.data for block in readers(y)]
+    return Stages(makers[0].stage.data, m.stage.data, y.stage.data, tuple(names))
+
+
+def _maker(buffer: object) -> BlockOp | None:
+    for block in accessors(buffer):  # pyright: ignore[reportArgumentType]
+        if any(store.memref is buffer for store in stores_in(block)):
+            return block
+    return None
+
+
+def schedule_winograd(schedule: Schedule, names: Stages, target: Target) -> None:
+    """Run all stages for one group of tiles after the other."""
+    others = _other_stages(schedule, names)
+    followers = [name for name in names.readers if _can_follow(schedule, name, names.y)]
+    copy = _copy_padding(schedule, names.v)
+    product = schedule.cache_write(names.m)
+    group, outer = _tile_products(schedule, names.m, product, target)
+    _move_output(schedule, names, followers, group)
+    _move_input(schedule, names.v, copy, group)
+    schedule.set_scope(names.v, "global")
+    schedule.set_scope(product, "global")
+    _spread(schedule, names, outer, group)
+    for name in [*others, *(name for name in names.readers if name not in followers)]:
+        schedule_pass(schedule, name, target)
+
+
+def _other_stages(schedule: Schedule, names: Stages) -> list[str]:
+    known = {names.v, names.m, names.y, *names.readers}
+    everything = [block.stage.data for block in stages(schedule.function)]
+    return [name for name in everything if name not in known]
+
+
+def _copy_padding(schedule: Schedule, stage: str) -> str | None:
+    """Give the input a copy with its padding, if it has any; return the copying stage."""
+    block = find_block(schedule.function, stage)
+    if not any(may_leave(load, block) for load in loads_in(block)):
+        return None
+    return schedule.cache_read(stage, 0)
+
+
+def _can_follow(schedule: Schedule, stage: str, y: str) -> bool:
+    """Return whether a stage takes tiles apart on vectors, once each element."""
+    block = find_block(schedule.function, stage)
+    tiles = find_block(schedule.function, y)
+    alloc = local_buffer(tiles)
+    lane = loops_around(block)[-1]
+    accesses = [*loads_in(block), *stores_in(block)]
+    plain = all(kind is Kind.PAR for kind in block.axis_kinds) and len(block.axis_sizes) == 5
+    if alloc is None or not plain or not computes_floats(block, lane):
+        return False
+    lanes = [step(load, block, lane) for load in loads_of(alloc.result, block)]
+    return set(lanes) == {1} and all(step(access, block, lane) is not None for access in accesses)
+
+
+def _tile_products(
+    schedule: Schedule, stage: str, product: str, target: Target
+) -> tuple[ForOp, list[ForOp]]:
+    """Sum in registers over all tiles of a group; return the loop over groups, and those inside."""
+    a, b, n, fo, p, q, fi, co, ci = schedule.axes(stage)
+    rows, columns = group_of(p.trips, q.trips, 16 if target.vector_registers >= 32 else 12)
+    po, pi = schedule.split(p, rows)
+    qo, qi = schedule.split(q, columns)
+    reduce = [co, *schedule.split(ci, 4)] if ci.trips % 4 == 0 else [co, ci]
+    schedule.reorder(n, po, qo, a, b, fo, *reduce, pi, qi, fi)
+    if len(reduce) == 3:
+        schedule.unroll(reduce[-1])
+    schedule.reverse_compute_at(product, fo)
+    init = schedule.decompose_init(stage, co)
+    for name in (init, stage, product):
+        _expand(schedule, name, fo)
+    schedule.set_scope(stage, "register")
+    return qo, [a, b, fo]
+
+
+def group_of(rows: int, columns: int, most: int) -> tuple[int, int]:
+    """Return how many rows and columns of tiles make a group of at most `most`, evenly cut."""
+    wide = _even(columns, most)
+    return _even(rows, most // wide) if wide == columns else 1, wide
+
+
+def _even(trips: int, most: int) -> int:
+    return math.ceil(trips / math.ceil(trips / max(1, most)))
+
+
+def _expand(schedule: Schedule, stage: str, outer: ForOp) -> None:
+    """Vectorise a stage's innermost loop and unroll the independent ones inside `outer`."""
+    block = find_block(schedule.function, stage)
+    loops = schedule.axes(stage)
+    *others, lane = loops[loops.index(outer) + 1 :]
+    schedule.vectorize(lane)
+    for loop in others:
+        if kinds_bound(loop, block) == {Kind.PAR} and loop.trips > 1:
+            schedule.unroll(loop)
+
+
+def _move_output(schedule: Schedule, names: Stages, followers: list[str], group: ForOp) -> None:
+    """Transform back at the end of a group, tile by tile, and finish each tile in registers."""
+    schedule.reverse_compute_at(names.y, group)
+    *_, tile, _ = schedule.axes(names.y)
+    if len(followers) == len(names.readers):
+        for name in followers:
+            schedule.reverse_compute_at(name, tile)
+            _expand(schedule, name, tile)
+    schedule.vectorize(schedule.axes(names.y)[-1])
+    if len(followers) == len(names.readers):
+        schedule.set_scope(names.y, "register")
+
+
+def _move_input(schedule: Schedule, stage: str, copy: str | None, group: ForOp) -> None:
+    """Transform the input at the start of a group; its padding is added channel by channel."""
+    schedule.compute_at(stage, group)
+    loops = schedule.axes(stage)
+    inner = loops[loops.index(group) + 1 :]
+    if copy is not None:
+        schedule.compute_at(copy, inner[0])
+        schedule.set_scope(copy, "stack")
+        schedule.vectorize(schedule.axes(copy)[-1])
+    schedule.vectorize(inner[-1])
+
+
+def _spread(schedule: Schedule, names: Stages, outer: list[ForOp], group: ForOp) -> None:
+    """Split each step of a group over threads."""
+    a, b, _ = outer
+    schedule.parallel(a)
+    schedule.parallel(b)
+    for name in (names.v, names.y):
+        loops = schedule.axes(name)
+        first = loops[loops.index(group) + 1]
+        if first.trips > 1:
+            schedule.parallel(first)
