@@ -8,11 +8,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
-from nn_opt.ir.affine import Range, compact, flatten, linear
+from nn_opt.ir.affine import Range, compact, flatten, is_sum
 from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
 
 Access = loop.LoadOp | loop.StoreOp
@@ -45,7 +45,7 @@ class Flattening:
 
     def visit(self, access: Access) -> None:
         """Rewrite one access if that rids it of a division."""
-        if all(is_plain(expr) for expr in access.map.data.results):
+        if all(is_sum(expr) for expr in access.map.data.results):
             return
         if isinstance(access, loop.LoadOp) and access.default is not None:
             return
@@ -54,7 +54,7 @@ class Flattening:
             return
         known = [r for r in ranges if r is not None]
         offset = flatten(access.map.data.results, shape_of(access.memref), known)
-        if is_plain(offset):
+        if is_sum(offset):
             self.rewrite(access, offset)
 
     def rewrite(self, access: Access, offset: AffineExpr) -> None:
@@ -74,11 +74,6 @@ class Flattening:
             insert_after_definition(buffer, view)
             self.views[buffer] = view.result
         return self.views[buffer]
-
-
-def is_plain(expr: AffineExpr) -> bool:
-    """Return whether an index is a sum of loop variables, without floordiv or mod."""
-    return all(isinstance(atom, AffineDimExpr) for atom in linear(expr).terms)
 
 
 def range_of_index(index: SSAValue) -> Range | None:

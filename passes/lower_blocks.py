@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
-from nn_opt.ir.affine import Range, compact, range_of, simplify
+from nn_opt.ir.affine import Range, compact, flatten, is_sum, range_of, simplify
 from nn_opt.ir.types import element_type, shape_of
 
 UNKNOWN: Range = (-(1 << 62), 1 << 62)  # of an index that only the run decides
@@ -107,12 +107,7 @@ class Lowering:
         self, block: loop.BlockOp, init: Block, bound: Sequence[AffineExpr]
     ) -> list[Operation]:
         """Return the ops of a lowered init, under an `if` unless it runs every time."""
-        firsts = [
-            expr * -1
-            for expr, kind in zip(bound, block.axis_kinds, strict=True)
-            if kind is not loop.Kind.PAR
-        ]
-        firsts = [e for e in firsts if not self.proves(e)]
+        firsts = [e for e in self.first_instance(block, bound) if not self.proves(e)]
         self.bind(init, bound)
         with self.assuming(firsts):
             self.lower(init)
@@ -120,6 +115,15 @@ class Lowering:
         for op in ops:
             op.detach()
         return [make_if(firsts, self.values, ops)] if firsts else ops
+
+    def first_instance(self, block: loop.BlockOp, bound: Sequence[AffineExpr]) -> list[AffineExpr]:
+        """Return what is >= 0 together where all reduced axes are 0; of fused loops, one sum."""
+        reduced = [k for k, kind in enumerate(block.axis_kinds) if kind is not loop.Kind.PAR]
+        exprs = [bound[k] for k in reduced]
+        if all(is_sum(expr) for expr in exprs):
+            return [expr * -1 for expr in exprs]
+        sizes = [block.axis_sizes[k] for k in reduced]
+        return [flatten(exprs, sizes, self.ranges) * -1]
 
     def guard(self, op: Operation, conditions: Sequence[AffineExpr], body: Block) -> None:
         """Put the body in the place of `op`, under an `if` where conditions are open."""

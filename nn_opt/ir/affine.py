@@ -170,6 +170,11 @@ def linear(expr: AffineExpr) -> Linear:
     return Linear({atom: factor for atom, factor in terms.items() if factor}, constant)
 
 
+def is_sum(expr: AffineExpr) -> bool:
+    """Return whether an expression is a sum of dimensions, without floordiv or mod."""
+    return all(isinstance(atom, AffineDimExpr) for atom in linear(expr).terms)
+
+
 def _collect(expr: AffineExpr, factor: int, terms: dict[AffineExpr, int]) -> int:
     match expr:
         case AffineConstantExpr(value=value):
@@ -241,8 +246,10 @@ def _rejoin(terms: dict[AffineExpr, int]) -> int:
         if not isinstance(atom, AffineBinaryOpExpr) or atom.kind is not AffineBinaryOpKind.Mod:
             continue
         assert isinstance(atom.rhs, AffineConstantExpr)
-        factor, quotient = terms.get(atom, 0), floordiv(atom.lhs, atom.rhs.value)
-        if not factor or terms.get(quotient) != factor * atom.rhs.value:
+        factor = terms.get(atom, 0)
+        wanted = _merged(floordiv(atom.lhs, atom.rhs.value)), factor * atom.rhs.value
+        quotient = next((a for a, f in terms.items() if f and (_merged(a), f) == wanted), None)
+        if not factor or quotient is None:
             continue
         del terms[atom], terms[quotient]
         whole = linear(atom.lhs)
@@ -251,6 +258,26 @@ def _rejoin(terms: dict[AffineExpr, int]) -> int:
             terms[part] = terms.get(part, 0) + factor * weight
         pending = list(terms)
     return added
+
+
+def _merged(expr: AffineExpr) -> AffineExpr:
+    """Return `(4 * a + b floordiv 4) floordiv 3` as `(16 * a + b) floordiv 12`: equal for all."""
+    match expr:
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.FloorDiv, lhs=inner, rhs=AffineConstantExpr(value=divisor)
+        ):
+            form = linear(inner)
+        case _:
+            return expr
+    for atom, factor in form.terms.items():
+        if factor == 1 and isinstance(atom, AffineBinaryOpExpr):
+            if atom.kind is AffineBinaryOpKind.FloorDiv:
+                assert isinstance(atom.rhs, AffineConstantExpr)
+                unit = atom.rhs.value
+                rest = Linear({a: f for a, f in form.terms.items() if a != atom}, form.constant)
+                whole = linear(rest.expr() * unit + atom.lhs)
+                return _merged(whole.expr() // (divisor * unit))
+    return expr
 
 
 def floordiv(expr: AffineExpr, divisor: int) -> AffineExpr:

@@ -98,3 +98,22 @@ func.func @value(%y: memref<8xi32>) {
   }
   func.return
 }
+
+// Reduced axes of a fused loop start together, at one place.
+// CHECK-LABEL: @fused_reduction
+func.func @fused_reduction(%x: memref<3x2xf32>, %y: memref<f32>) attributes {num_outputs = 1 : i64} {
+  // CHECK:      loop.for %[[I:.*]] = 0 to 6 {
+  // CHECK-NEXT:   loop.if (-1 * %[[I]] >= 0) {
+  loop.for %i = 0 to 6 {
+    loop.block "sum" (%a = %i floordiv 2 : reduce 3, %b = %i mod 2 : reduce 2) {
+      %v = loop.load %x[%a, %b] : memref<3x2xf32>
+      %s = loop.load %y[] : memref<f32>
+      %t = arith.addf %s, %v : f32
+      loop.store %t, %y[] : memref<f32>
+    } init {
+      %z = arith.constant 0.0 : f32
+      loop.store %z, %y[] : memref<f32>
+    }
+  }
+  func.return
+}
