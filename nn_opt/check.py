@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -93,7 +93,7 @@ def _wrong_elements(before: Array, after: Array, rtol: float) -> Array:
     with np.errstate(all="ignore"):
         a, b = before.astype(np.float64), after.astype(np.float64)
         largest = np.max(np.abs(a), where=np.isfinite(a), initial=0.0)
-        finfo: Any = ml_dtypes.finfo(before.dtype)
+        finfo = cast(Any, ml_dtypes.finfo(before.dtype))
         rounding = 8 * float(finfo.eps)
         near = np.abs(a - b) <= max(rtol, rounding) * largest
     return ~(near | (a == b) | (np.isnan(a) & np.isnan(b)))
