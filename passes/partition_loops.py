@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Linear, Range, linear, range_of
 from nn_opt.passes.lower_blocks import MAPS, Lowering
+from nn_opt.passes.partition_borders import border_counts
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,9 @@ class PartitionLoopsPass(ModulePass):
 
     for %i = 0 to 11 { if (149 - 14 * %i - %j >= 0) ... }  ->  ten iterations without the test and
     a last one in which the test bounds %j. So a tail costs no test, and no schedule needs one.
+
+    for %i = 0 to 56 { load %x[%i + %r - 1] or 0.0 }, %r unrolled  ->  the first iteration, 54 that
+    stay inside, and the last one. So a padded image costs no test save at its borders.
     """
 
     name = "partition-loops"
@@ -59,12 +63,12 @@ def split_once(function: FuncOp) -> bool:
 
 def whole_iterations(nest: loop.ForOp) -> int:
     """Return how many first iterations a test treats unlike later ones; 0 for no split."""
-    counts = [
-        count
-        for guard in nest.walk()
-        if isinstance(guard, loop.IfOp) and nest.index in guard.indices
-        for count in _counts(guard, nest)
-    ]
+    counts: list[int] = []
+    for op in nest.walk():
+        if isinstance(op, loop.IfOp) and nest.index in op.indices:
+            counts += _counts(op, nest)
+        elif isinstance(op, loop.LoadOp) and op.default is not None and nest.index in op.indices:
+            counts += border_counts(op, nest)
     fitting = [count for count in counts if 0 < count < nest.trips]
     return min(fitting, default=0)
 
