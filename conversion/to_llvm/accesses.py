@@ -37,7 +37,6 @@ from nn_opt.conversion.to_llvm.unit import Access
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp
 from nn_opt.ir.literals import scalar_value
-from nn_opt.ir.resources import dense_of
 from nn_opt.ir.types import element_type, is_vector, lanes_of, shape_of, vector_type
 
 
@@ -120,9 +119,7 @@ def lane_pointers(
     code: Code, pointer: SSAValue, element: Attribute, lanes: int, step: int
 ) -> SSAValue:
     """Return a vector of the pointers to each lane; 32-bit offsets make the best gathers."""
-    offsets = code.constant(
-        dense_of(np.arange(lanes, dtype=np.int32) * step), vector_type(lanes, i32)
-    )
+    offsets = code.lanes(np.arange(lanes, dtype=np.int32) * np.int32(step))
     properties = {"rawConstantIndices": ONE_VALUE, "elem_type": element, "noWrapFlags": NO_FLAGS}
     return code.emit(GEPOp, (pointer, offsets), VectorType(POINTER, [lanes]), properties)
 
@@ -230,9 +227,9 @@ def _lanes_inside(code: Code, form: Form, lanes: int, pace: int, size: int) -> S
     type_ = vector_type(lanes, i32)
     if not form.terms:
         inside = [0 <= form.constant + lane * pace < size for lane in range(lanes)]
-        return code.constant(dense_of(np.array(inside)), vector_type(lanes, i1))
+        return code.lanes(np.array(inside))
     narrow = code.share(llvm.TruncOp, (code.materialize(form),), i32)
-    offsets = code.constant(dense_of(np.arange(lanes, dtype=np.int32) * pace), type_)
+    offsets = code.lanes(np.arange(lanes, dtype=np.int32) * np.int32(pace))
     places = code.share(llvm.AddOp, (splat(code, narrow, type_), offsets), type_)
     return compare(code, "ult", places, code.number(size, type_))
 

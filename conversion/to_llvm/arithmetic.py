@@ -19,7 +19,7 @@ from nn_opt.conversion.to_llvm.indices import combine, constant_form
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, fast, select, values
 from nn_opt.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp, bool_like
-from nn_opt.ir.resources import dense_of
+from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 
 # Integer ops that take no flags.
@@ -178,14 +178,15 @@ def lower_constant(code: Code, op: arith.ConstantOp) -> None:
     if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(
         element_type(op.result.type), IndexType
     ):
-        value = _index_lanes(value)
+        code.scalars[op.result] = code.lanes(_index_lanes(value))
+        return
     code.scalars[op.result] = code.constant(value, type_)
 
 
-def _index_lanes(value: DenseIntOrFPElementsAttr) -> Attribute:
-    """Return a vector of indices as one of i64."""
+def _index_lanes(value: DenseIntOrFPElementsAttr) -> Array:
+    """Return a vector of indices as 64-bit integers."""
     flat = np.frombuffer(value.data.data, np.int64)
-    return dense_of(np.broadcast_to(flat, shape_of(value.type)))
+    return np.broadcast_to(flat, shape_of(value.type)).copy()
 
 
 def lower_compare_integers(code: Code, op: arith.CmpiOp) -> None:

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    BytesAttr,
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
     LocationAttr,
@@ -30,7 +33,8 @@ from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.ir.affine import Range
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import Scalar, scalar_attr
-from nn_opt.ir.types import element_type, lanes_of, vector_type
+from nn_opt.ir.resources import Array
+from nn_opt.ir.types import element_type, is_vector, lanes_of, mlir_type, numpy_dtype, vector_type
 
 POINTER = llvm.LLVMPointerType()
 Place: TypeAlias = tuple[int, bool]
@@ -61,6 +65,12 @@ def machine_type(type_: Attribute) -> Attribute:
 @lru_cache(maxsize=4096)
 def _integer_properties(value: int) -> Properties:
     return {"value": IntegerAttr(value, i64)}
+
+
+def _dense(array: Array, type_: Attribute) -> Attribute:
+    """Return `dense<...> : vector<...>`; one number stands for all."""
+    make: Any = DenseIntOrFPElementsAttr  # its types know no variable element
+    return make(type_, BytesAttr(array.tobytes()))
 
 
 @dataclass(eq=False)
@@ -256,7 +266,15 @@ class Code:
 
     def number(self, value: Scalar, type_: Attribute) -> SSAValue:
         """Return a number of a scalar type, or a vector of equal numbers."""
-        return self.constant(scalar_attr(value, element_type(type_)), type_)
+        if not is_vector(type_):
+            return self.constant(scalar_attr(value, type_), type_)
+        one = np.array([value], numpy_dtype(element_type(type_)))
+        return self.constant(_dense(one, type_), type_)
+
+    def lanes(self, array: Array) -> SSAValue:
+        """Return a vector of these numbers."""
+        type_ = vector_type(len(array), mlir_type(array.dtype))
+        return self.constant(_dense(array, type_), type_)
 
     def integer(self, value: int) -> SSAValue:
         """Return an i64 constant."""

@@ -3,10 +3,12 @@
 import ctypes
 import math
 
+import llvmlite.binding as binding
 import ml_dtypes
 import numpy as np
 import pytest
 from machine import Machine, assembly, llvm_text, lowered, run, vector_spills
+from upstream import NEWER, require_tools, tool
 from xdsl.utils.exceptions import PassFailedException
 
 RNG = np.random.default_rng(7)
@@ -786,3 +788,14 @@ def test_what_does_not_change_in_a_loop_is_computed_before_it():
     inner = llvm_text(text).split("b2:")[1].split("b3:")[0]
     assert inner.count("getelementptr") == 3  # one step along each buffer, and the constant
     assert " mul " not in inner
+
+
+@pytest.mark.parametrize(
+    "text",
+    [MAIN, PARALLEL, convolution(14, 16), matmul(6, 8, 2)],
+    ids=["main", "parallel", "convolution", "matmul"],
+)
+def test_upstream_translates_the_same_dialect(text: str):
+    require_tools()
+    translated = tool("mlir-translate", "--mlir-to-llvmir", text=str(lowered(text)))
+    binding.parse_assembly(NEWER.sub("", translated)).verify()
