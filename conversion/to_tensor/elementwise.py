@@ -16,6 +16,7 @@ from nn_opt.conversion.to_tensor.scalar import (
     Number,
     Scalar,
     constant,
+    is_unsigned,
     remainder,
     width,
     working,
@@ -190,9 +191,10 @@ def _float_remainder(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _shift(op: Any, x: Scalar, amount: Scalar) -> Scalar:
-    """A shift by all bits or more leaves 0."""
-    bits = width(x.type)
-    inside = amount.compare("lt", bits)
+    """A shift by all bits or more leaves 0; so does a negative one, as NumPy's unsigned view."""
+    inside = amount.compare("lt", width(x.type))
+    if not is_unsigned(amount.type):
+        inside = inside & amount.compare("ge", 0)
     word = "shl" if op.direction.data == "left" else "shr"
     return inside.select(x.binary(word, inside.select(amount, 0)), 0)
 
