@@ -52,7 +52,6 @@ RULES: dict[type[Operation], Rule] = {
     func.CallOp: lower_call,
     func.ReturnOp: lower_return,
 }
-LEFT_BEHIND = ("loop", "arith", "math", "vector", "func", "sched")
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,8 @@ class ConvertLoopToLlvmPass(ModulePass):
             source.detach()
             source.erase()
         op.body.block.add_ops([*declarations(unit), *unit.globals, *unit.functions])
-        require_absent(op, LEFT_BEHIND, after=self.name)
+        others = {inner.name.partition(".")[0] for inner in op.walk()} - {"builtin", "llvm"}
+        require_absent(op, others, after=self.name)
 
 
 def outputs_of(main: func.FuncOp) -> int:

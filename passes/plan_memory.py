@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
+from nn_opt.ir.remarks import remark
 from nn_opt.ir.types import memory_space
 from nn_opt.passes.plan_memory_check import check_plan
 from nn_opt.passes.plan_memory_in_place import Pair, pairs_in_place
@@ -26,6 +27,7 @@ from nn_opt.passes.plan_memory_offsets import (
 )
 from nn_opt.passes.plan_memory_scratch import move_temporaries, provide, replace
 
+NAME = "plan-memory"
 ALIASES = "nn.aliases"  # on a kernel: arguments that may be the same buffer
 
 
@@ -36,7 +38,7 @@ class PlanMemoryPass(ModulePass):
     Order: after all that adds buffers, before convert-loop-to-llvm.
     """
 
-    name = "plan-memory"
+    name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [inner for inner in op.ops if isinstance(inner, func.FuncOp)]
@@ -54,6 +56,9 @@ class PlanMemoryPass(ModulePass):
         op.attributes["nn.arena_lower_bound"] = IntegerAttr(plan.lower_bound, i64)
         op.attributes[ATTRIBUTE] = plan.attribute()
         check_plan(op)
+        total = sum(row.size for row in plan.rows)
+        bytes_ = f"{plan.size} bytes for {len(plan.rows)} buffers of {total} in all"
+        remark(main, NAME, f"{bytes_}; {plan.lower_bound} are in use at the busiest step")
 
 
 def plan_function(main: func.FuncOp, kernels: dict[str, func.FuncOp]) -> Plan:
@@ -132,6 +137,8 @@ def share_in_place(
                 continue
             joined = groups[pair[0]] + groups[pair[1]]
             groups.update((buffer, joined) for buffer in joined)
+            names = [buffer.alloc.buffer.data for buffer in pair]
+            remark(call, NAME, f"in place: {names[1]!r} overwrites {names[0]!r}, which dies here")
             mark_aliases(kernels[name], (source, result))
     unique = {id(group): group for group in groups.values()}
     return list(unique.values())

@@ -664,6 +664,18 @@ def test_mistakes_are_named(body: str, message: str):
         lowered(text)
 
 
+def test_what_is_of_no_use_to_llvm_is_refused():
+    text = """
+    func.func @k(%x: memref<4xf32>) {
+      func.return
+    }
+    %t = tensor.constant dense<1.0> : tensor<4xf32> to tensor<4xf32>"""
+    with pytest.raises(
+        PassFailedException, match=r"tensor\.constant: --convert-loop-to-llvm has no"
+    ):
+        lowered(text)
+
+
 def matmul(rows: int, lanes: int, chunks: int) -> str:
     """A register tile of rows x (chunks vectors), reduced over 64 steps in fours."""
     vector, n = f"vector<{lanes}xf32>", lanes * chunks

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from nn_opt.dialects import loop
 from nn_opt.ir.parsing import make_context, parse_module
+from nn_opt.ir.remarks import collect_remarks
 from nn_opt.passes.plan_memory import PlanMemoryPass
 from nn_opt.passes.plan_memory_check import check_plan, function_named, placed_buffers
 from nn_opt.passes.plan_memory_in_place import pairs_in_place
@@ -132,6 +133,16 @@ def test_elementwise_results_take_the_place_of_inputs_that_die():
     x, y = np.arange(4096, dtype="f"), np.zeros(4096, "f")
     run_main(text, x, y)
     np.testing.assert_array_equal(y, x * 32)
+
+
+def test_what_was_decided_is_remarked():
+    with collect_remarks() as remarks:
+        planned(KERNELS + chain("double", "double", "reverse", "double"))
+    texts = [remark.text for remark in remarks]
+    assert texts == [
+        "in place: 't1' overwrites 't0', which dies here",
+        "32768 bytes for 3 buffers of 49152 in all; 32768 are in use at the busiest step",
+    ]
 
 
 def test_a_kernel_that_moves_elements_gets_another_place():
