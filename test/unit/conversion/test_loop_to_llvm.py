@@ -670,9 +670,7 @@ def test_what_is_of_no_use_to_llvm_is_refused():
       func.return
     }
     %t = tensor.constant dense<1.0> : tensor<4xf32> to tensor<4xf32>"""
-    with pytest.raises(
-        PassFailedException, match=r"tensor\.constant: --convert-loop"
-    ):
+    with pytest.raises(PassFailedException, match=r"tensor\.constant: --convert-loop"):
         lowered(text)
 
 
