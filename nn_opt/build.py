@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +23,7 @@ from xdsl.traits import SymbolTable
 
 from nn_opt.backends.llvm import print_module as print_llvm
 from nn_opt.backends.llvm.object import emit_assembly, emit_object
+from nn_opt.collector import quiet_collector
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
@@ -42,7 +41,6 @@ from nn_opt.runtime.memory import Block
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 PIPELINE = "compile"
 INFER = "infer-shapes"
-COLLECT_AFTER = 200_000  # objects; IR stays alive, so looking for garbage often is waste
 
 # The levels of `Model.ir`, each by the pass after which the module is printed.
 LEVELS = {
@@ -87,7 +85,7 @@ def lower(
     assert manifest.is_static, "the sizes are bound before"
     verify(module)
     watch = Watch(progress)
-    with _quiet_collector():
+    with quiet_collector():
         _lower(module, target, watch, expand(PIPELINE))
         if profile:
             _lower(module, target, Watch(None), expand("insert-timers"))
@@ -122,7 +120,7 @@ def level_text(module: ModuleOp, target: str, level: str) -> str:
     if level == SOURCE_LEVEL:
         return print_module(module)
     count = len(names) if level in EMITTED else len(names) - names[::-1].index(last)
-    with _quiet_collector():
+    with quiet_collector():
         _lower(module, target, Watch(None), passes[:count])
     if level == "llvm-ir":
         return print_llvm(module)
@@ -158,16 +156,6 @@ class Watch(Instrument):
     def after(self, step: ModulePass, module: ModuleOp) -> None:
         if step.name == LEVELS["kernels"]:
             self.kernels = kernels_of(module)
-
-
-@contextmanager
-def _quiet_collector() -> Generator[None]:
-    before = gc.get_threshold()
-    gc.set_threshold(max(COLLECT_AFTER, before[0]), *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def main_of(module: ModuleOp) -> FuncOp:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nn_opt
+from nn_opt.collector import quiet_collector
 from nn_opt.origin import Dims, Origin, ShapeMap, origin_of
 from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.cache import Cache, key_of, open_cache
@@ -90,7 +91,8 @@ class Builder:
         if known is not None and self._is_current(known.manifest):
             self._manifest = known.manifest
         else:
-            self._manifest = self._origin.signature(self._dims, self._shapes)
+            with quiet_collector():
+                self._manifest = self._origin.signature(self._dims, self._shapes)
             self._cache.store(self._key, Artifact(self._manifest, b"", Block(0)))
         return self._manifest
 
@@ -113,9 +115,11 @@ class Builder:
 
     def artifact(self, shapes: Shapes, *, profile: bool = False) -> Artifact:
         """Return the compiled form for inputs of these shapes."""
-        from nn_opt.build import build
+        with quiet_collector():
+            from nn_opt.build import build
 
-        return build(self._module(shapes), self._target, profile=profile, progress=self.progress)
+            module = self._module(shapes)
+            return build(module, self._target, profile=profile, progress=self.progress)
 
     def text(self, level: str, shapes: Shapes) -> str:
         """Return the IR at a level, for inputs of these shapes."""

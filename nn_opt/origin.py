@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from nn_opt.frontends.onnx import InputSpec
+    from nn_opt.frontends.onnx.reader import Model
 
 Dims = Mapping[str, int]
 ShapeMap = Mapping[str, Sequence[int]]
@@ -80,6 +81,7 @@ class Onnx:
     """An ONNX model: a file, its bytes, or the parsed message."""
 
     source: Path | bytes | Any
+    _model: Model | None = None  # between `signature` and `module`, so that it is read once
 
     def content(self) -> Iterator[bytes | str]:
         yield "onnx"
@@ -93,7 +95,7 @@ class Onnx:
     def signature(self, dims: Dims, shapes: ShapeMap) -> Manifest:
         from nn_opt.frontends.onnx import describe_inputs, describe_outputs, read_model
 
-        model = read_model(self.source)
+        model = self._model = read_model(self.source)
         specs = describe_inputs(model)
         _check_names(model, specs, dims, shapes)
         inputs = tuple(_tensor_info(spec, dims, shapes.get(spec.name)) for spec in specs)
@@ -104,7 +106,8 @@ class Onnx:
     def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
         from nn_opt.frontends.onnx import import_model
 
-        return import_model(self.source, dims, shapes)
+        model, self._model = self._model, None
+        return import_model(model or self.source, dims, shapes)
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         folder = self.source.parent if isinstance(self.source, Path) else Path()

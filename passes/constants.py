@@ -63,6 +63,22 @@ def rounded(array: Float64Array, like: SSAValue) -> Array | None:
     return None if bool(lost.any()) else result
 
 
+def scaled(array: Array, factor: Float64Array, like: SSAValue) -> Array | None:
+    """Return array * factor, multiplied in float64 and rounded once, as `rounded` does.
+
+    NumPy works through both in pieces that fit the cache, so no copy in float64 is made.
+    """
+    shape = np.broadcast_shapes(array.shape, factor.shape)
+    result = np.empty(shape, numpy_dtype(element_type(like)))
+    with np.errstate(over="ignore"):
+        np.multiply(array, factor, out=result, dtype=np.float64, casting="unsafe")
+    finite = np.isfinite(result)
+    if bool(finite.all()):
+        return result
+    lost = np.isfinite(array) & np.isfinite(factor) & ~finite
+    return None if bool(lost.any()) else result
+
+
 def rank_of(value: SSAValue) -> int:
     """Return the number of axes of a tensor."""
     return len(shape_of(value))

@@ -23,6 +23,7 @@ from nn_opt.passes.constants import (
     per_channel,
     rank_of,
     rounded,
+    scaled,
 )
 
 
@@ -114,7 +115,7 @@ class ScaleIntoConv(RewritePattern):
         chain = Affine.after(op.result, 1, bias)
         if not chain.steps or not chain.is_finite:
             return
-        folded = rounded(scaled_filters(op, weights, chain.scale), op.w)
+        folded = scaled_filters(op, weights, chain.scale)
         shift = rounded(chain.shift, op.w)
         if folded is None or shift is None:
             return
@@ -137,7 +138,7 @@ class ScaleIntoMatmul(RewritePattern):
         chain = Affine.after(op.result, rank_of(op.result) - 1, None)
         if not chain.is_finite or [type(step) for step in chain.steps] in ([], [graph.AddOp]):
             return  # one addition is what would be left
-        folded = rounded(weights.astype(np.float64) * chain.scale, op.b)
+        folded = scaled(weights, chain.scale, op.b)
         shift = rounded(chain.shift, op.b)
         if folded is None or shift is None:
             return
@@ -154,16 +155,16 @@ class ScaleIntoMatmul(RewritePattern):
 
 def scaled_filters(
     op: graph.ConvOp | graph.ConvTransposeOp, weights: Array, scale: Float64Array
-) -> Float64Array:
+) -> Array | None:
     """Return w * scale, scale along the filters: axis 0 of a conv's w [F, C/g, ...], axis 1 (one
-    part per group) of a transposed conv's w [C, F/g, ...]."""
-    wide = weights.astype(np.float64)
-    ones = (1,) * (wide.ndim - 2)
+    part per group) of a transposed conv's w [C, F/g, ...]; None if a finite number overflows."""
+    ones = (1,) * (weights.ndim - 2)
     if isinstance(op, graph.ConvOp):
-        return wide * scale.reshape(-1, 1, *ones)
+        return scaled(weights, scale.reshape(-1, 1, *ones), op.w)
     groups = op.group.value.data
-    parts = wide.reshape(groups, wide.shape[0] // groups, *wide.shape[1:])
-    return (parts * scale.reshape(groups, 1, -1, *ones)).reshape(wide.shape)
+    parts = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])
+    folded = scaled(parts, scale.reshape(groups, 1, -1, *ones), op.w)
+    return None if folded is None else folded.reshape(weights.shape)
 
 
 def with_weights(

@@ -28,16 +28,26 @@ def loop_name(loop: ForOp) -> str:
 
 def blocks_in(op: Operation) -> list[BlockOp]:
     """Return the blocks inside an op (or itself), in order."""
-    return [inner for inner in op.walk() if isinstance(inner, BlockOp)]
+    return list(_blocks(op))
+
+
+def _blocks(op: Operation) -> Iterator[BlockOp]:
+    if isinstance(op, BlockOp):
+        yield op
+        return  # a block holds no block, and most ops of a kernel are inside blocks
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield from _blocks(inner)
 
 
 def find_block(function: FuncOp, stage: str) -> BlockOp:
     """Return the block of a stage; refuses a name that no block has."""
-    found = [block for block in blocks_in(function) if block.stage.data == stage]
-    if not found:
-        stages = ", ".join(dict.fromkeys(b.stage.data for b in blocks_in(function)))
-        refuse(function, f"has no stage {stage!r}", hint=f"its stages are {stages}")
-    return found[0]
+    for block in _blocks(function):
+        if block.stage.data == stage:
+            return block
+    stages = ", ".join(dict.fromkeys(b.stage.data for b in _blocks(function)))
+    refuse(function, f"has no stage {stage!r}", hint=f"its stages are {stages}")
 
 
 def loops_around(op: Operation) -> list[ForOp]:

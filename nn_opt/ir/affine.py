@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import SSAValue
@@ -152,19 +154,25 @@ class Linear:
 
     def expr(self) -> AffineExpr:
         """Return the expression again, dimensions in order."""
-        total = AffineExpr.constant(0)
-        for atom, coefficient in sorted(self.terms.items(), key=_order):
-            total = total + atom * coefficient
-        return total + self.constant
+        terms = [
+            atom if factor == 1 else atom * factor
+            for atom, factor in sorted(self.terms.items(), key=_order)
+        ]
+        if self.constant or not terms:
+            terms.append(AffineExpr.constant(self.constant))
+        return reduce(add, terms)
 
 
 def _order(term: tuple[AffineExpr, int]) -> tuple[int, str]:
-    text = str(term[0])
+    atom = term[0]
+    text = f"d{atom.position}" if isinstance(atom, AffineDimExpr) else str(atom)
     return len(text), text  # d2 before d10
 
 
 def linear(expr: AffineExpr) -> Linear:
     """Return the linear form of an expression; floordiv and mod become opaque atoms."""
+    if isinstance(expr, AffineDimExpr):
+        return Linear({expr: 1}, 0)
     terms: dict[AffineExpr, int] = {}
     constant = _collect(expr, 1, terms)
     return Linear({atom: factor for atom, factor in terms.items() if factor}, constant)
@@ -225,19 +233,25 @@ def simplify(expr: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
 
     `(a * f + r) floordiv f` becomes `a` and `(a * f + r) mod f` becomes `r` where 0 <= r < f.
     """
+    if isinstance(expr, AffineDimExpr):
+        return _simplify_atom(expr, dimensions)
     form = linear(expr)
     terms: dict[AffineExpr, int] = {}
     constant = form.constant
     for atom, factor in form.terms.items():
-        inner = linear(_simplify_atom(atom, dimensions))
+        simpler = _simplify_atom(atom, dimensions)
+        if simpler is atom:
+            terms[atom] = terms.get(atom, 0) + factor
+            continue
+        inner = linear(simpler)
         constant += factor * inner.constant
         for part, weight in inner.terms.items():
             terms[part] = terms.get(part, 0) + factor * weight
-    constant += _rejoin(terms)
+    constant += _rejoin(terms, dimensions)
     return Linear({atom: factor for atom, factor in terms.items() if factor}, constant).expr()
 
 
-def _rejoin(terms: dict[AffineExpr, int]) -> int:
+def _rejoin(terms: dict[AffineExpr, int], dimensions: Sequence[Range]) -> int:
     """Turn `k * c * (e floordiv c) + k * (e mod c)` into `k * e`; return the constant it adds."""
     added = 0
     pending = list(terms)
@@ -247,9 +261,8 @@ def _rejoin(terms: dict[AffineExpr, int]) -> int:
             continue
         assert isinstance(atom.rhs, AffineConstantExpr)
         factor = terms.get(atom, 0)
-        wanted = _merged(floordiv(atom.lhs, atom.rhs.value)), factor * atom.rhs.value
-        quotient = next((a for a, f in terms.items() if f and (_merged(a), f) == wanted), None)
-        if not factor or quotient is None:
+        quotient = _quotient_of(atom, terms, dimensions) if factor else None
+        if quotient is None:
             continue
         del terms[atom], terms[quotient]
         whole = linear(atom.lhs)
@@ -258,6 +271,21 @@ def _rejoin(terms: dict[AffineExpr, int]) -> int:
             terms[part] = terms.get(part, 0) + factor * weight
         pending = list(terms)
     return added
+
+
+def _quotient_of(
+    remainder: AffineBinaryOpExpr, terms: Mapping[AffineExpr, int], dimensions: Sequence[Range]
+) -> AffineExpr | None:
+    """Return the term that is `c * (e floordiv c)` for the term `e mod c`, however it is written."""
+    assert isinstance(remainder.rhs, AffineConstantExpr)
+    divisor = remainder.rhs.value
+    factor = terms[remainder] * divisor
+    candidates = [atom for atom, f in terms.items() if f == factor]
+    if not candidates:
+        return None
+    merged = _merged(floordiv(remainder.lhs, divisor))
+    forms = {merged, _simplify_atom(merged, dimensions)}
+    return next((atom for atom in candidates if atom in forms or _merged(atom) in forms), None)
 
 
 def _merged(expr: AffineExpr) -> AffineExpr:
