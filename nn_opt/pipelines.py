@@ -18,6 +18,7 @@ OPTIMIZE_GRAPH = (
     "canonicalize",  # fewer ops for the others to look at
     "fold-constants",  # weights that are transposed or computed by the model become weights
     "simplify-inference",  # BatchNorm and Dropout become arithmetic
+    "recognize-gelu",  # formulas that have an op
     "fold-scale-axis",  # ... that moves into the weights of convolutions
     "fold-constants",  # ... and is computed now
     "choose-layout",  # blocked layouts; their transforms of weights are constant

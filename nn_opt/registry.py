@@ -11,6 +11,7 @@ PASSES = {
     "canonicalize": "nn_opt.passes.canonicalize:CanonicalizePass",
     "fold-constants": "nn_opt.passes.fold_constants:FoldConstantsPass",
     "simplify-inference": "nn_opt.passes.simplify_inference:SimplifyInferencePass",
+    "recognize-gelu": "nn_opt.passes.recognize_gelu:RecognizeGeluPass",
     "fold-scale-axis": "nn_opt.passes.fold_scale_axis:FoldScaleAxisPass",
     "cse": "nn_opt.passes.cse:CsePass",
     "dce": "nn_opt.passes.dce:DcePass",

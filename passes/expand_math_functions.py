@@ -56,6 +56,24 @@ ERF = (
     -0.3761262893676758,
     0.12837916612625122,
 )
+# erf(x) is x P(x^2) / Q(x^2) within 3.3e-7 for |x| <= 3.93, and rounds to 1 there.
+ERF_P = (
+    2.0269576452847105e-06,
+    0.00028749307966791093,
+    0.0038840975612401962,
+    0.05310752987861633,
+    0.19317668676376343,
+    1.128378987312317,
+)
+ERF_Q = (
+    3.799113619606942e-05,
+    0.0011913160560652614,
+    0.015203975141048431,
+    0.11524838209152222,
+    0.5045300126075745,
+    1.0,
+)
+ERF_BOUND = 3.93
 # -log(1 - erf(x)) for 1 <= x <= 4
 ERFC = (
     -8.597006058153056e-07,
@@ -168,3 +186,10 @@ def erf(x: Term) -> Term:
     small = (x * x).polynomial(ERF).fma(x, x)
     result = size.compare("olt", 1.0).choose(small, large)
     return result.sign_of(x)
+
+
+def erf_approximate(x: Term) -> Term:
+    """3.3e-7 absolute, and 1 from 3.93 on: enough wherever 1 is added to it, as GELU does."""
+    x = x.at_most(ERF_BOUND).at_least(-ERF_BOUND)
+    square = x * x
+    return (x * square.polynomial(ERF_P)) / square.polynomial(ERF_Q)

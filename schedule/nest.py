@@ -102,9 +102,9 @@ def is_ancestor(outer: Operation, op: Operation) -> bool:
     return parent is outer
 
 
-def top_of_nest(block: BlockOp) -> Operation:
-    """Return the outermost op around a block that holds nothing else."""
-    top: Operation = block
+def top_of_nest(op: BlockOp | ForOp) -> Operation:
+    """Return the outermost op around a block or loop that holds nothing else."""
+    top: Operation = op
     while isinstance(parent := top.parent_op(), ForOp) and only_child(parent) is top:
         top = parent
     return top

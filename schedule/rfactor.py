@@ -16,6 +16,7 @@ from nn_opt.dialects.loop import AllocOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
 from nn_opt.ir.affine import linear
 from nn_opt.ir.literals import scalar_attr
 from nn_opt.ir.types import element_type, memref_type
+from nn_opt.schedule.fused_axes import join_reduced_axes
 from nn_opt.schedule.nest import (
     blocks_in,
     find_block,
@@ -58,7 +59,7 @@ def rfactor(function: FuncOp, stage: str, loop: ForOp) -> str:
 
     for %k, %l { s += f(%k, %l) }  ->  for %k, %l { p[%l] += f(%k, %l) }  for %l { s += p[%l] }
     """
-    block = find_block(function, stage)
+    block = join_reduced_axes(find_block(function, stage))
     parts = _accumulation(block)
     first = _first_reduce_loop(block, loop)
     par = [k for k, kind in enumerate(block.axis_kinds) if kind is Kind.PAR]

@@ -61,10 +61,11 @@ def _selu(op: Any, x: Scalar) -> Scalar:
 
 
 def _gelu(op: Any, x: Scalar) -> Scalar:
+    """x times a distribution function; (1 + tanh(z)) / 2 is 1 / (1 + exp(-2 z))."""
     if op.approximate.data == "none":
-        return x * 0.5 * ((x * math.sqrt(0.5)).call("erf") + 1)
-    inner = (x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)
-    return x * 0.5 * (inner.call("tanh") + 1)
+        return x * 0.5 * ((x * math.sqrt(0.5)).approximate_erf() + 1)
+    slope = -2 * math.sqrt(2 / math.pi)
+    return x / ((x * (x * x * (0.044715 * slope) + slope)).call("exp") + 1)
 
 
 def _isinf(op: Any, x: Scalar) -> Scalar:

@@ -164,7 +164,7 @@ def _log_sum_exp(k: Lowering, x: Array, axes: Sequence[int]) -> Array:
 
 
 def convert_softmax(k: Lowering, op: graph.SoftmaxOp) -> Array:
-    """max, exp(x - max), sum, quotient."""
+    """max, exp(x - max), sum, its reciprocal, product."""
     x = k.array(op.x)
     axes = normal_axes([op.axis.value.data], x.rank)
     dtype = working(x.dtype)
@@ -175,11 +175,12 @@ def convert_softmax(k: Lowering, op: graph.SoftmaxOp) -> Array:
 
     exp = k.compute("softmax.exp", x.shape, dtype, exponential)
     total = reduce_axes(k, "softmax.sum", exp, axes, "add")
+    share = k.compute("softmax.share", total.shape, dtype, lambda b: 1 / b.read(total, b.par))
     return k.compute(
         "softmax",
         x.shape,
         x.dtype,
-        lambda b: b.read(exp, b.par) / b.read(total, _without(b.par, axes)),
+        lambda b: b.read(exp, b.par) * b.read(share, _without(b.par, axes)),
     )
 
 

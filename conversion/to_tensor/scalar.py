@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     i1,
 )
+from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -136,6 +137,11 @@ class Scalar:
     def call(self, function: str) -> Scalar:
         """Return `function(self)` for a float function of FUNCTIONS."""
         return Scalar(FUNCTIONS[function](self.value).results[0], self.type)
+
+    def approximate_erf(self) -> Scalar:
+        """Return erf(self) with an error that is small beside 1."""
+        flags = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+        return Scalar(math.ErfOp(self.value, flags).result, self.type)
 
     def _column(self) -> int:
         return 0 if self.is_float else 1 + is_unsigned(self.type)

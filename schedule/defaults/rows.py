@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nn_opt.dialects.loop import BlockOp, StoreOp
+from nn_opt.dialects.loop import BlockOp, ForOp, StoreOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import shape_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
@@ -16,9 +16,11 @@ from nn_opt.schedule.defaults.facts import (
     stages,
 )
 from nn_opt.schedule.defaults.sums import schedule_sum
-from nn_opt.schedule.nest import find_block, is_inside, loops_around
+from nn_opt.schedule.nest import find_block, is_inside
 from nn_opt.schedule.schedule import Schedule
 
+ROWS = 4  # taken at once
+SHORT_ROW = 1024  # elements; longer rows keep a core busy by themselves
 STACK_BYTES = 64 << 10  # a row's temporaries leave room on a thread's stack, and stay in L2
 
 
@@ -29,13 +31,28 @@ def schedule_rows(schedule: Schedule, target: Target) -> None:
         schedule.cache_write(last.stage.data)
     names = [block.stage.data for block in stages(schedule.function)]
     depth = _shared_depth(schedule)
-    for stage in reversed(names[:-1]):
-        _move_to_row(schedule, stage, names[-1], depth)
+    if depth and len(names) > 1:
+        rows = _rows_at_once(schedule, depth)
+        row_loop = schedule.axes(names[-1])[depth - 1]
+        if rows > 1:
+            row_loop = schedule.split(row_loop, rows)[0]
+        for stage in reversed(names[:-1]):
+            _move_to_row(schedule, stage, row_loop, depth, rows)
     for stage in names:
         if is_reduction(find_block(schedule.function, stage)):
             schedule_sum(schedule, stage, target)
         else:
             schedule_pass(schedule, stage, target)
+
+
+def _rows_at_once(schedule: Schedule, depth: int) -> int:
+    """Return how many rows one iteration takes: some if short, as each stage waits for another."""
+    final = stages(schedule.function)[-1]
+    sizes = final.axis_sizes
+    row = math.prod(sizes[depth:])
+    if row == 1 or row > SHORT_ROW or sizes[depth - 1] % ROWS:
+        return 1
+    return ROWS
 
 
 def _results(block: BlockOp) -> int:
@@ -62,20 +79,17 @@ def _common_axes(block: BlockOp, final: BlockOp) -> int:
     return count
 
 
-def _move_to_row(schedule: Schedule, stage: str, last: str, depth: int) -> None:
-    """compute_at the innermost shared loop; a row's results stay in registers or on the stack."""
+def _move_to_row(schedule: Schedule, stage: str, row_loop: ForOp, depth: int, rows: int) -> None:
+    """compute_at the rows' loop; a row's results stay in registers or on the stack."""
     block = find_block(schedule.function, stage)
     alloc = local_buffer(block)
-    loops = loops_around(find_block(schedule.function, last))
-    if alloc is None or not depth or not readers(block):
+    if alloc is None or not readers(block):
         return
-    row_loop = loops[depth - 1]
     if not all(is_inside(reader, row_loop) for reader in readers(block)):
         return
-    schedule.axes(last)
     schedule.compute_at(stage, row_loop)
-    row = math.prod(shape_of(alloc.result)[depth:])
-    if row == 1 and is_reduction(block):
+    elements = rows * math.prod(shape_of(alloc.result)[depth:])
+    if elements == 1 and is_reduction(block):
         schedule.set_scope(stage, "register")
-    elif row * 4 <= STACK_BYTES:
+    elif elements * 4 <= STACK_BYTES:
         schedule.set_scope(stage, "stack")

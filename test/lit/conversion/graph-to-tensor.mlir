@@ -96,8 +96,10 @@ func.func @softmax(%x: tensor<4x9xf32>) -> tensor<4x9xf32> {
   // CHECK-NEXT:   %[[D:.*]] = arith.subf %[[X]], %[[TOP]]
   // CHECK-NEXT:   math.exp %[[D]]
   // CHECK:      %[[SUM:.*]] = tensor.compute "softmax.sum" (%{{.*}}: 4) reduce fast add (%{{.*}}: 9)
-  // CHECK:      tensor.compute "softmax" (%{{.*}}: 4, %{{.*}}: 9)
+  // CHECK:      tensor.compute "softmax.share" (%{{.*}}: 4)
   // CHECK:        arith.divf
+  // CHECK:      tensor.compute "softmax" (%{{.*}}: 4, %{{.*}}: 9)
+  // CHECK:        arith.mulf
   %y = graph.softmax %x axis -1 : tensor<4x9xf32>
   func.return %y : tensor<4x9xf32>
 }

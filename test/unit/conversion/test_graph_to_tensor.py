@@ -545,4 +545,4 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
     module = convert(parse_module(make_context(), text, "test.mlir"))
     stages = [op for op in module.walk() if isinstance(op, tensor.ComputeOp)]
-    assert [op.location.line.data for op in stages] == [3, 3, 3, 3]
+    assert [op.location.line.data for op in stages] == [3, 3, 3, 3, 3]
