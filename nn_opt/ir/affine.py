@@ -235,7 +235,10 @@ def simplify(expr: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
     """
     if isinstance(expr, AffineDimExpr):
         return _simplify_atom(expr, dimensions)
-    form = linear(expr)
+    return _simplified(linear(expr), dimensions).expr()
+
+
+def _simplified(form: Linear, dimensions: Sequence[Range]) -> Linear:
     terms: dict[AffineExpr, int] = {}
     constant = form.constant
     for atom, factor in form.terms.items():
@@ -248,7 +251,7 @@ def simplify(expr: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
         for part, weight in inner.terms.items():
             terms[part] = terms.get(part, 0) + factor * weight
     constant += _rejoin(terms, dimensions)
-    return Linear({atom: factor for atom, factor in terms.items() if factor}, constant).expr()
+    return Linear({atom: factor for atom, factor in terms.items() if factor}, constant)
 
 
 def _rejoin(terms: dict[AffineExpr, int], dimensions: Sequence[Range]) -> int:
@@ -338,10 +341,19 @@ def flatten(
     exprs: Sequence[AffineExpr], shape: Sequence[int], dimensions: Sequence[Range]
 ) -> AffineExpr:
     """Return the row-major offset of indices in a buffer of the given shape, simplified."""
-    total = AffineExpr.constant(0)
-    for expr, size in zip(exprs, shape, strict=True):
-        total = total * size + expr
-    return simplify(total, dimensions)
+    return flat_form(exprs, shape, dimensions).expr()
+
+
+def flat_form(
+    exprs: Sequence[AffineExpr], shape: Sequence[int], dimensions: Sequence[Range]
+) -> Linear:
+    """Return the linear form of `flatten`."""
+    terms: dict[AffineExpr, int] = {}
+    constant, stride = 0, 1
+    for expr, size in reversed(list(zip(exprs, shape, strict=True))):
+        constant += _collect(expr, stride, terms)
+        stride *= size
+    return _simplified(Linear(terms, constant), dimensions)
 
 
 def _simplify_atom(atom: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:

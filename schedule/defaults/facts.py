@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import AllocOp, ApplyOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
-from nn_opt.ir.affine import flatten, linear, range_of
+from nn_opt.ir.affine import flat_form, range_of
 from nn_opt.ir.types import element_type, shape_of
 from nn_opt.schedule.inline import index_ranges
 from nn_opt.schedule.nest import (
@@ -135,7 +135,7 @@ def step(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> int | None:
     indices = list(block.indices)
     if loop.index not in indices:
         return 0
-    offset = linear(flatten(known, shape_of(access.memref), ranges_of(indices)))
+    offset = flat_form(known, shape_of(access.memref), ranges_of(indices))
     position = indices.index(loop.index)
     opaque = [atom for atom in offset.terms if not isinstance(atom, AffineDimExpr)]
     if any(position in atom.used_dims() for atom in opaque):
