@@ -60,6 +60,9 @@ def windows_at(
 
 
 def matmul(op: graph.MatmulOp, a: Array, b: Array) -> Array:
+    if op.weight_layout is not None:
+        layout = parse_layout(op.weight_layout.data)
+        b = to_plain(b, layout).transpose([layout.axes.index(axis) for axis in "KN"])
     return np.matmul(widened(a), widened(b))
 
 

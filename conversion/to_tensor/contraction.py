@@ -52,6 +52,7 @@ def narrowed(k: Lowering, word: str, x: Array, result: SSAValue) -> Array:
 def convert_matmul(k: Lowering, op: graph.MatmulOp) -> Array:
     """y[.., m, n] = sum over k of a[.., m, k] * b[.., k, n]; a vector lacks its m or n."""
     left, right = k.array(op.a), k.array(op.b)
+    layout = None if op.weight_layout is None else parse_layout(op.weight_layout.data)
     rows, columns = left.rank > 1, right.rank > 1
     batch_rank = len(shape_of(op.result)) - rows - columns
 
@@ -59,10 +60,11 @@ def convert_matmul(k: Lowering, op: graph.MatmulOp) -> Array:
         batch, inner = b.par[:batch_rank], b.red
         m = b.par[batch_rank : batch_rank + rows]
         n = b.par[batch_rank + rows :]
-        return (
-            b.read(left, _batched(left, batch, [*m, *inner])),
-            b.read(right, _batched(right, batch, [*inner, *n])),
-        )
+        if layout is None:
+            matrix = _batched(right, batch, [*inner, *n])
+        else:
+            matrix = physical_indices(layout, {"K": inner[0], "N": n[0]})
+        return b.read(left, _batched(left, batch, [*m, *inner])), b.read(right, matrix)
 
     batch_names = [f"b{axis}" if axis else "b" for axis in range(batch_rank)]
     names = " ".join([*batch_names, *"m" * rows, *"n" * columns, "k"])

@@ -17,7 +17,7 @@ from nn_opt.dialects.graph.fields import (
     opt_text,
     opt_text_def,
 )
-from nn_opt.dialects.graph.layouts import blocked_conv_shape
+from nn_opt.dialects.graph.layouts import blocked_conv_shape, logical_sizes, parse_layout
 from nn_opt.dialects.graph.shapes import (
     Shape,
     compatible,
@@ -38,7 +38,11 @@ def check_bias(bias: SSAValue | None, channels: int) -> None:
 
 @irdl_op_definition
 class MatmulOp(GraphOp):
-    """a @ b as numpy.matmul: batch axes broadcast, vectors are allowed."""
+    """a @ b as numpy.matmul: batch axes broadcast, vectors are allowed.
+
+    `weight_layout` is absent for a plain b; else b is one matrix in that layout of axes K and N,
+    such as NK32n [N/32, K, 32].
+    """
 
     name = "graph.matmul"
     FUSION: ClassVar[Fusion] = Fusion.OUT_FUSABLE
@@ -46,14 +50,25 @@ class MatmulOp(GraphOp):
 
     a = operand_def(TensorType)
     b = operand_def(TensorType)
+    weight_layout = opt_text_def()
 
-    def __init__(self, a: SSAValue, b: SSAValue):
-        self.build_inferred((a, b))
+    def __init__(self, a: SSAValue, b: SSAValue, *, weight_layout: str = ""):
+        self.build_inferred((a, b), {"weight_layout": opt_text(weight_layout)})
 
     def infer_result_types(self) -> list[Attribute]:
         check_same_elements(self.a, self.b)
-        shape = matmul_shape(shape_of(self.a), shape_of(self.b))
+        shape = matmul_shape(shape_of(self.a), self._matrix_shape())
         return [tensor_type(shape, element_type(self.a))]
+
+    def _matrix_shape(self) -> Shape:
+        """Return the shape of b as it would be if it were plain."""
+        if self.weight_layout is None:
+            return shape_of(self.b)
+        sizes = logical_sizes(shape_of(self.b), parse_layout(self.weight_layout.data))
+        if set(sizes) != {"K", "N"}:
+            layout = self.weight_layout.data
+            raise ValueError(f"weight layout is {layout!r}, expected one of axes K and N")
+        return (sizes["K"], sizes["N"])
 
 
 @irdl_op_definition

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import AllocOp, ApplyOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
-from nn_opt.ir.affine import flat_form, range_of
+from nn_opt.ir.affine import Linear, flat_form, range_of
 from nn_opt.ir.types import element_type, shape_of
 from nn_opt.schedule.inline import index_ranges
 from nn_opt.schedule.nest import (
@@ -45,6 +45,7 @@ COSTS: dict[type[Operation], int] = {
     arith.ConstantOp: 0,
     ApplyOp: 0,
 }
+LONGEST_VECTOR = 16  # 32-bit lanes of any target's registers
 CHEAP = 6  # recomputing up to this cost beats storing and loading a value
 
 
@@ -127,7 +128,10 @@ def may_leave(load: LoadOp, block: BlockOp) -> bool:
 
 
 def step(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> int | None:
-    """Return how many elements an access moves with a loop; None if that is no constant."""
+    """Return how many elements an access moves with a loop; None if that is no constant.
+
+    In a blocked layout it is a constant within a block, which is as long as a vector or longer.
+    """
     exprs = access_exprs(access, block)
     known = [expr for expr in exprs if expr is not None]
     if len(known) != len(exprs):
@@ -135,12 +139,26 @@ def step(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> int | None:
     indices = list(block.indices)
     if loop.index not in indices:
         return 0
-    offset = flat_form(known, shape_of(access.memref), ranges_of(indices))
+    shape, ranges = shape_of(access.memref), ranges_of(indices)
     position = indices.index(loop.index)
-    opaque = [atom for atom in offset.terms if not isinstance(atom, AffineDimExpr)]
+    moved = _coefficient(flat_form(known, shape, ranges), position)
+    if moved is not None or loop.trips % LONGEST_VECTOR:
+        return moved
+    inside = len(indices)
+    dims: list[AffineExpr] = [AffineExpr.dimension(k) for k in range(inside)]
+    dims[position] = dims[position] * LONGEST_VECTOR + AffineExpr.dimension(inside)
+    ranges[position] = (0, loop.trips // LONGEST_VECTOR - 1)
+    split = [expr.replace_dims_and_symbols(dims, ()) for expr in known]
+    offset = flat_form(split, shape, [*ranges, (0, LONGEST_VECTOR - 1)])
+    return _coefficient(offset, inside)
+
+
+def _coefficient(form: Linear, position: int) -> int | None:
+    """Return the factor of one dimension; None if it is in a division too."""
+    opaque = [atom for atom in form.terms if not isinstance(atom, AffineDimExpr)]
     if any(position in atom.used_dims() for atom in opaque):
         return None
-    return offset.coefficient(position)
+    return form.coefficient(position)
 
 
 def steps(block: BlockOp, loop: ForOp) -> list[int | None]:

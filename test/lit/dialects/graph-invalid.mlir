@@ -328,6 +328,14 @@ func.func @matmul(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) {
 
 // -----
 
+func.func @packed_matmul(%a: tensor<2x3xf32>, %b: tensor<2x3x2xf32>) {
+  // expected-error@+1 {{weight layout is 'IO2o', expected one of axes K and N}}
+  %c = graph.matmul %a, %b weight_layout "IO2o" : (tensor<2x3xf32>, tensor<2x3x2xf32>) -> tensor<2x4xf32>
+  func.return
+}
+
+// -----
+
 func.func @batch_norm(%x: tensor<1x2x4xf32>, %p: tensor<2xf32>, %q: tensor<3xf32>) {
   // expected-error@+1 {{mean has shape [3], expected [2]}}
   %y = graph.batch_norm %x, %p, %p, %q, %p epsilon 1.0e-05 : (tensor<1x2x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<1x2x4xf32>

@@ -271,6 +271,9 @@ func.func @constant() {
 func.func @unknown_sizes(%x: tensor<?x3xf32>, %w: tensor<3x4xf32>) {
   // CHECK: graph.relu %x : tensor<?x3xf32>
   %r0 = graph.relu %x : tensor<?x3xf32>
+  // CHECK: graph.matmul %x, %p weight_layout "NK2n" : (tensor<?x3xf32>, tensor<2x3x2xf32>) -> tensor<?x4xf32>
+  %p = graph.layout_transform %w from "KN" to "NK2n" sizes [3, 4] : (tensor<3x4xf32>) -> tensor<2x3x2xf32>
+  %r7 = graph.matmul %x, %p weight_layout "NK2n" : (tensor<?x3xf32>, tensor<2x3x2xf32>) -> tensor<?x4xf32>
   // CHECK: graph.matmul %x, %w : (tensor<?x3xf32>, tensor<3x4xf32>) -> tensor<?x4xf32>
   %r1 = graph.matmul %x, %w : (tensor<?x3xf32>, tensor<3x4xf32>) -> tensor<?x4xf32>
   // CHECK: graph.add %x, %x : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<2x3xf32>

@@ -1,0 +1,61 @@
+// RUN: nn-opt --pack-matmuls --target=x86-64-v4 --split-input-file %s | filecheck %s
+
+// Two vectors of sixteen lanes a panel.
+// CHECK-LABEL: @whole_panels
+// CHECK:       %[[P:.*]] = graph.layout_transform %w from "KN" to "NK32n" sizes [128, 96] : (tensor<128x96xf32>) -> tensor<3x128x32xf32>
+// CHECK-NEXT:  graph.matmul %x, %[[P]] weight_layout "NK32n" : (tensor<5x128xf32>, tensor<3x128x32xf32>) -> tensor<5x96xf32>
+func.func @whole_panels(%x: tensor<5x128xf32>) -> tensor<5x96xf32> {
+  %w = graph.constant dense<1.0> : tensor<128x96xf32>
+  %y = graph.matmul %x, %w : (tensor<5x128xf32>, tensor<128x96xf32>) -> tensor<5x96xf32>
+  func.return %y : tensor<5x96xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @panels_of_one_vector
+// CHECK:       graph.matmul %x, %{{.*}} weight_layout "NK16n"
+func.func @panels_of_one_vector(%x: tensor<2x5x256xf32>) -> tensor<2x5x48xf32> {
+  %w = graph.constant dense<1.0> : tensor<256x48xf32>
+  %y = graph.matmul %x, %w : (tensor<2x5x256xf32>, tensor<256x48xf32>) -> tensor<2x5x48xf32>
+  func.return %y : tensor<2x5x48xf32>
+}
+
+// -----
+
+// What is no constant would have to be packed at every call.
+// CHECK-LABEL: @variable_stays
+// CHECK-NOT:   layout
+func.func @variable_stays(%x: tensor<5x128xf32>, %w: tensor<128x96xf32>) -> tensor<5x96xf32> {
+  %y = graph.matmul %x, %w : (tensor<5x128xf32>, tensor<128x96xf32>) -> tensor<5x96xf32>
+  func.return %y : tensor<5x96xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @broken_panel_stays
+// CHECK-NOT:   layout
+func.func @broken_panel_stays(%x: tensor<5x128xf32>) -> tensor<5x90xf32> {
+  %w = graph.constant dense<1.0> : tensor<128x90xf32>
+  %y = graph.matmul %x, %w : (tensor<5x128xf32>, tensor<128x90xf32>) -> tensor<5x90xf32>
+  func.return %y : tensor<5x90xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @small_matrix_stays
+// CHECK-NOT:   layout
+func.func @small_matrix_stays(%x: tensor<5x64xf32>) -> tensor<5x96xf32> {
+  %w = graph.constant dense<1.0> : tensor<64x96xf32>
+  %y = graph.matmul %x, %w : (tensor<5x64xf32>, tensor<64x96xf32>) -> tensor<5x96xf32>
+  func.return %y : tensor<5x96xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @batch_of_matrices_stays
+// CHECK-NOT:   layout
+func.func @batch_of_matrices_stays(%x: tensor<2x5x128xf32>) -> tensor<2x5x96xf32> {
+  %w = graph.constant dense<1.0> : tensor<2x128x96xf32>
+  %y = graph.matmul %x, %w : (tensor<2x5x128xf32>, tensor<2x128x96xf32>) -> tensor<2x5x96xf32>
+  func.return %y : tensor<2x5x96xf32>
+}
