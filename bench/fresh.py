@@ -1,0 +1,72 @@
+"""One run in a process of its own: the whole time from start to the first result, and memory.
+
+python -m bench.fresh SUBJECT MODEL INPUTS THREADS
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.feeds import load_feeds
+from bench.subjects import LOADS
+
+if TYPE_CHECKING:
+    from bench.cases import Case
+
+STATUS = Path("/proc/self/status")
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Seconds of the whole process, start of Python included, and its largest memory."""
+
+    seconds: float
+    peak_mb: float
+
+
+def run_fresh(subject: str, case: Case, threads: int, settings: Mapping[str, str]) -> Fresh:
+    """Load a model in a new process and run it once; `settings` join its environment.
+
+    Raises: CalledProcessError if the process fails.
+    """
+    arguments = [subject, str(case.path), str(case.feeds_path), str(threads)]
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.fresh", *arguments],
+        env={**os.environ, **settings},
+        cwd=Path(__file__).resolve().parent.parent,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    return Fresh(time.perf_counter() - start, float(done.stdout.split()[-1]))
+
+
+def peak_mb() -> float:
+    """Return the largest memory of this process so far.
+
+    What getrusage says would include the parent's, as the process began as its copy.
+    """
+    if STATUS.exists():
+        line = next(row for row in STATUS.read_text().splitlines() if row.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Load, run once, print the memory."""
+    subject, model, inputs, threads = sys.argv[1:]
+    LOADS[subject](Path(model), int(threads))(load_feeds(Path(inputs)))
+    print(peak_mb())
+
+
+if __name__ == "__main__":
+    main()
