@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -44,16 +44,22 @@ class LowerBlocksPass(ModulePass):
 
 @dataclass
 class Lowering:
-    """Rewrites one function; every index value has a number, its dimension in expressions."""
+    """Rewrites one function; every index value has a number, its dimension in expressions.
+
+    changed: loops to lower (True) and those around them (False); None if all is to be lowered.
+    """
 
     values: list[SSAValue] = field(default_factory=list[SSAValue])
     ranges: list[Range] = field(default_factory=list[Range])
     meanings: dict[SSAValue, AffineExpr] = field(default_factory=dict[SSAValue, AffineExpr])
     facts: list[AffineExpr] = field(default_factory=list[AffineExpr])
+    changed: Mapping[Operation, bool] | None = None
 
     def lower(self, block: Block) -> None:
         """Lower each op of a block in place."""
         for op in list(block.ops):
+            if self.changed is not None and op not in self.changed:
+                continue
             match op:
                 case loop.ForOp():
                     self.lower_for(op)
@@ -68,7 +74,10 @@ class Lowering:
         """for %i = 0 to 1 { body }  ->  body;  for %i = 0 to 0 { body }  ->  nothing"""
         self.define(nest.index, (0, nest.trips - 1))
         if nest.trips:
+            changed = self.changed
+            self.changed = None if changed is None or changed.get(nest) else changed
             self.lower(nest.body.block)
+            self.changed = changed
         if nest.trips == 1:
             replace_with(nest, nest.body.block)
         elif not nest.trips or nest.body.block.is_empty:

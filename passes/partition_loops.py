@@ -39,21 +39,26 @@ class PartitionLoopsPass(ModulePass):
 
 def partition(function: FuncOp) -> None:
     """Split loops, outermost first, until no test is left that a split would decide."""
-    while split_once(function):
+    while parts := split_once(function):
+        changed = dict.fromkeys(parts, True)
+        for nest in parts:
+            around = nest.parent_op()
+            while around is not None:
+                changed.setdefault(around, False)
+                around = around.parent_op()
         for block in function.body.blocks:
-            Lowering().lower(block)
+            Lowering(changed=changed).lower(block)
 
 
-def split_once(function: FuncOp) -> bool:
-    """Split each outermost loop that a test asks for; return whether there was one."""
-    found = False
+def split_once(function: FuncOp) -> list[Operation]:
+    """Split each outermost loop that a test asks for; return the loops that they became."""
+    found: list[Operation] = []
     for block in function.body.blocks:
         pending = list(block.ops)
         while pending:
             op = pending.pop()
             if isinstance(op, loop.ForOp) and (count := whole_iterations(op)):
-                split(op, count)
-                found = True
+                found += [op, split(op, count)]
             else:
                 pending += [
                     inner for region in op.regions for b in region.blocks for inner in b.ops
@@ -64,10 +69,10 @@ def split_once(function: FuncOp) -> bool:
 def whole_iterations(nest: loop.ForOp) -> int:
     """Return how many first iterations a test treats unlike later ones; 0 for no split."""
     counts: list[int] = []
-    for op in nest.walk():
-        if isinstance(op, loop.IfOp) and nest.index in op.indices:
+    for op in dict.fromkeys(use.operation for use in nest.index.uses):
+        if isinstance(op, loop.IfOp):
             counts += _counts(op, nest)
-        elif isinstance(op, loop.LoadOp) and op.default is not None and nest.index in op.indices:
+        elif isinstance(op, loop.LoadOp) and op.default is not None:
             counts += border_counts(op, nest)
     fitting = [count for count in counts if 0 < count < nest.trips]
     return min(fitting, default=0)
@@ -93,8 +98,8 @@ def _range(index: object) -> Range:
     return (0, nest.trips - 1) if isinstance(nest, loop.ForOp) else (-(1 << 62), 1 << 62)
 
 
-def split(nest: loop.ForOp, count: int) -> None:
-    """Run the first `count` iterations in one loop and the others in a copy behind it."""
+def split(nest: loop.ForOp, count: int) -> loop.ForOp:
+    """Run the first `count` iterations in one loop and the others in a copy behind it: the result."""
     block = nest.parent
     assert block is not None
     rest = nest.clone()
@@ -104,6 +109,7 @@ def split(nest: loop.ForOp, count: int) -> None:
     nest.extent = IntegerAttr(count, IndexType())
     block.insert_op_after(rest, nest)
     shift(rest, count)
+    return rest
 
 
 def shift(nest: loop.ForOp, offset: int) -> None:

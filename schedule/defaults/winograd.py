@@ -34,7 +34,7 @@ from nn_opt.schedule.nest import (
 )
 from nn_opt.schedule.schedule import Schedule
 
-PARALLEL_WORK = 100_000  # additions: about 5 us of one core, below which threads do not pay
+MEMORY_BOUND_TILES = 4  # with so few, weights are read as fast as one stream of them comes
 
 
 @dataclass(frozen=True)
@@ -111,16 +111,54 @@ def _can_follow(schedule: Schedule, stage: str, y: str) -> bool:
     return set(lanes) == {1} and all(step(access, block, lane) is not None for access in accesses)
 
 
+@dataclass(frozen=True)
+class Group:
+    """Tiles that are transformed together: `parts` times the `rows` x `columns` in registers.
+
+    `vectors` blocks of result channels share what registers hold of the input.
+    """
+
+    rows: int
+    columns: int
+    parts: int
+    vectors: int
+
+
+def group_of(rows: int, columns: int, channels: int, filters: int, target: Target) -> Group:
+    """Return the group for an image of rows x columns tiles.
+
+    The input of one product, `channels` floats a tile, stays in L1 over all filters.
+    """
+    registers = 16 if target.vector_registers >= 32 else 12
+    fitting = max(1, min(registers, target.l1_bytes * 3 // 4 // (4 * channels)))
+    wide = _even(columns, fitting)
+    high = _even(rows, fitting // wide) if wide == columns else 1
+    whole = registers // (high * wide) if wide == columns else 1
+    parts = max(1, min(whole, -(-rows // high)))
+    tiles = high * wide
+    two = MEMORY_BOUND_TILES < tiles <= registers // 2 and filters % 2 == 0
+    return Group(high, wide, parts, 2 if two else 1)
+
+
+def _even(trips: int, most: int) -> int:
+    return math.ceil(trips / math.ceil(trips / max(1, most)))
+
+
 def _tile_products(
     schedule: Schedule, stage: str, product: str, target: Target
 ) -> tuple[ForOp, list[ForOp]]:
-    """Sum in registers over all tiles of a group; return the loop over groups, and those inside."""
+    """Sum in registers over some tiles of a group; return the loop over groups, and those inside.
+
+    Order: groups, points of the transform, parts of a group, filters, channels, tiles.
+    """
     a, b, n, fo, p, q, fi, co, ci = schedule.axes(stage)
-    rows, columns = group_of(p.trips, q.trips, 16 if target.vector_registers >= 32 else 12)
-    po, pi = schedule.split(p, rows)
-    qo, qi = schedule.split(q, columns)
+    group = group_of(p.trips, q.trips, co.trips * ci.trips, fo.trips, target)
+    po, pi = schedule.split(p, group.rows * group.parts)
+    part, pi = schedule.split(pi, group.rows)
+    qo, qi = schedule.split(q, group.columns)
+    fo, fv = schedule.split(fo, group.vectors)
     reduce = [co, *schedule.split(ci, 4)] if ci.trips % 4 == 0 else [co, ci]
-    schedule.reorder(n, po, qo, a, b, fo, *reduce, pi, qi, fi)
+    schedule.reorder(n, po, qo, a, b, part, fo, *reduce, pi, qi, fv, fi)
     if len(reduce) == 3:
         schedule.unroll(reduce[-1])
     schedule.reverse_compute_at(product, fo)
@@ -129,16 +167,6 @@ def _tile_products(
         _expand(schedule, name, fo)
     schedule.set_scope(stage, "register")
     return qo, [a, b, fo]
-
-
-def group_of(rows: int, columns: int, most: int) -> tuple[int, int]:
-    """Return how many rows and columns of tiles make a group of at most `most`, evenly cut."""
-    wide = _even(columns, most)
-    return _even(rows, most // wide) if wide == columns else 1, wide
-
-
-def _even(trips: int, most: int) -> int:
-    return math.ceil(trips / math.ceil(trips / max(1, most)))
 
 
 def _expand(schedule: Schedule, stage: str, outer: ForOp) -> None:
