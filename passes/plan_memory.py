@@ -133,7 +133,7 @@ def share_in_place(
             known[name] = pairs_in_place(kernels[name])
         for source, result in known[name]:
             pair = dying_and_born(call, source, result, by_value, steps)
-            if pair is None or groups[pair[0]] is groups[pair[1]]:
+            if pair is None or not can_join(*pair, groups):
                 continue
             joined = groups[pair[0]] + groups[pair[1]]
             groups.update((buffer, joined) for buffer in joined)
@@ -142,6 +142,12 @@ def share_in_place(
             mark_aliases(kernels[name], (source, result))
     unique = {id(group): group for group in groups.values()}
     return list(unique.values())
+
+
+def can_join(old: Buffer, new: Buffer, groups: dict[Buffer, Group]) -> bool:
+    """Return whether a place goes from one buffer to one other, and all before them are dead."""
+    others = [buffer for buffer in groups[old] if buffer is not old]
+    return groups[new] == [new] and all(buffer.last < new.first for buffer in others)
 
 
 def dying_and_born(

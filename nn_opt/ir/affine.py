@@ -279,7 +279,7 @@ def _rejoin(terms: dict[AffineExpr, int], dimensions: Sequence[Range]) -> int:
 def _quotient_of(
     remainder: AffineBinaryOpExpr, terms: Mapping[AffineExpr, int], dimensions: Sequence[Range]
 ) -> AffineExpr | None:
-    """Return the term that is `c * (e floordiv c)` for the term `e mod c`, however it is written."""
+    """Return the term `c * (e floordiv c)` that a term `e mod c` has, however it is written."""
     assert isinstance(remainder.rhs, AffineConstantExpr)
     divisor = remainder.rhs.value
     factor = terms[remainder] * divisor

@@ -135,6 +135,36 @@ def test_elementwise_results_take_the_place_of_inputs_that_die():
     np.testing.assert_array_equal(y, x * 32)
 
 
+def test_a_result_takes_the_place_of_one_input_of_two_that_die():
+    text = (
+        kernel("double", DOUBLE)
+        + f"""
+    func.func private @add(%a: {T}, %b: {T}, %y: {T})
+        attributes {{kernel, num_outputs = 1 : i64}} {{
+      loop.for %i = 0 to 4096 {{
+        %p = loop.load %a[%i] : {T}
+        %q = loop.load %b[%i] : {T}
+        %r = arith.addf %p, %q : f32
+        loop.store %r, %y[%i] : {T}
+      }}
+      func.return
+    }}
+    func.func @main(%x: {T}, %y: {T}) attributes {{num_outputs = 1 : i64}} {{
+      %t0 = loop.alloc "t0" : {T}
+      func.call @double(%x, %t0) : ({T}, {T}) -> ()
+      %t1 = loop.alloc "t1" : {T}
+      func.call @double(%x, %t1) : ({T}, {T}) -> ()
+      %t2 = loop.alloc "t2" : {T}
+      func.call @add(%t0, %t1, %t2) : ({T}, {T}, {T}) -> ()
+      func.call @double(%t2, %y) : ({T}, {T}) -> ()
+      func.return
+    }}"""
+    )
+    offsets = {row.buffer: row.offset for row in plan_of(planned(text)).rows}
+    assert offsets["t0"] != offsets["t1"]
+    assert offsets["t2"] in (offsets["t0"], offsets["t1"])
+
+
 def test_what_was_decided_is_remarked():
     with collect_remarks() as remarks:
         planned(KERNELS + chain("double", "double", "reverse", "double"))

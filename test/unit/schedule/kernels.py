@@ -50,6 +50,15 @@ func.func @matmul(%x: tensor<6x10xf32>, %w: tensor<10x21xf32>) -> tensor<6x21xf3
   func.return %y : tensor<6x21xf32>
 }
 """
+SUM_2D = """
+func.func @sum(%x: tensor<2x3x6x6xf32>) -> tensor<2xf32> attributes {kernel} {
+  %y = tensor.compute "sum" (%i: 2) reduce fast add (%j: 3, %k: 6, %m: 6) : tensor<2xf32> {
+    %a = tensor.read %x[%i, %j, %k, %m] : tensor<2x3x6x6xf32>
+    tensor.yield %a : f32
+  }
+  func.return %y : tensor<2xf32>
+}
+"""
 SOFTMAX = """
 func.func @softmax(%x: tensor<3x21xf32>) -> tensor<3x21xf32> attributes {kernel} {
   %m = tensor.compute "max" (%i: 3) reduce fast max (%k: 21) : tensor<3xf32> {
@@ -150,6 +159,7 @@ _MEANINGS = {
     SOFTMAX: _softmax,
     CHAIN: lambda x, w: -(x * w),
     ORDERED: lambda x: x.sum(axis=1),
+    SUM_2D: lambda x: x.sum(axis=(1, 2, 3)),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kernels import CHAIN, CONV, KERNELS, MATMUL, ORDERED, SOFTMAX, assert_right, loops
+from kernels import CHAIN, CONV, KERNELS, MATMUL, ORDERED, SOFTMAX, SUM_2D, assert_right, loops
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects.loop import AllocOp, ForKind
@@ -125,6 +125,13 @@ def factor_a_sum(s: Schedule) -> None:
     s.rfactor("sum", s.split(s.axes("sum")[1], 7)[1])
 
 
+def factor_fused_sum(s: Schedule) -> None:
+    """16 iterations of a fused loop of 3 * 6 * 6: every axis moves, none by a constant."""
+    _, j, k, m = s.axes("sum")
+    lane = s.split(s.fuse(s.fuse(j, k), m), 16)[1]
+    s.set_scope(s.rfactor("sum", lane), "stack")
+
+
 def factor_with_a_tail_twice(s: Schedule) -> None:
     parts = s.rfactor("max", s.split(s.axes("max")[1], 8)[1])
     s.set_scope(parts, "stack")
@@ -164,6 +171,7 @@ SCRIPTS: list[tuple[str, Script]] = [
     (MATMUL, register_tile),
     (MATMUL, decompose_at_outer_loop),
     (SOFTMAX, factor_a_sum),
+    (SUM_2D, factor_fused_sum),
     (SOFTMAX, factor_with_a_tail_twice),
     (MATMUL, factor_products),
     (SOFTMAX, factor_in_a_row),

@@ -1,0 +1,87 @@
+"""Reduced axes that fused loops walk through together become one axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import AffineMapAttr, IndexType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from nn_opt.dialects.loop import BlockOp, Kind
+from nn_opt.ir.affine import compact, flatten, floordiv, is_sum, modulo
+from nn_opt.schedule.nest import ranges_of, set_bindings
+
+
+def join_reduced_axes(block: BlockOp) -> BlockOp:
+    """Return the stage with one reduced axis for all, if only together they are sums of loops.
+
+    (%a = %i floordiv 6 : reduce 3, %b = %i mod 6 : reduce 6) { x[%a, %b] }
+      ->  (%k = %i : reduce 18) { x[%k floordiv 6, %k mod 6] }
+    """
+    reduced = [k for k, kind in enumerate(block.axis_kinds) if kind is Kind.REDUCE]
+    exprs = [block.bindings.data.results[k] for k in reduced]
+    sizes = [block.axis_sizes[k] for k in reduced]
+    joint = flatten(exprs, sizes, ranges_of(block.indices))
+    if all(is_sum(expr) for expr in exprs) or not is_sum(joint) or not _only_index(block, reduced):
+        return block
+    kept = [k for k in range(len(block.axis_sizes)) if k not in reduced]
+    variables, conditions = list(block.indices), list(block.conditions.data.results)
+    bindings = [*(block.bindings.data.results[k] for k in kept), joint]
+    init = block.detach_region(block.regions[1]) if block.init is not None else None
+    new = BlockOp(
+        block.stage.data,
+        [],
+        AffineMap(0, 0, (AffineExpr.constant(0),) * len(bindings)),
+        [*(block.axis_sizes[k] for k in kept), math.prod(sizes)],
+        [*(block.axis_kinds[k] for k in kept), Kind.REDUCE],
+        block.detach_region(block.regions[0]),
+        init,
+    )
+    for region in new.regions:
+        _join_arguments(list(region.block.args), reduced, sizes)
+    new.location = block.location
+    parent = block.parent
+    assert parent is not None
+    parent.insert_op_before(new, block)
+    block.detach()
+    block.drop_all_references()
+    set_bindings(new, variables, bindings, conditions)
+    return new
+
+
+def _only_index(block: BlockOp, axes: Sequence[int]) -> bool:
+    """Return whether a stage uses axes in the places of loads and stores alone."""
+    uses = [use for region in block.regions for k in axes for use in region.block.args[k].uses]
+    return all("map" in use.operation.properties for use in uses)
+
+
+def _join_arguments(
+    args: Sequence[BlockArgument], axes: Sequence[int], sizes: Sequence[int]
+) -> None:
+    """Replace some axes of a region by a last one that counts through them, the last fastest."""
+    region = args[0].block
+    joint = region.insert_arg(IndexType(), len(args))
+    joint.name_hint = "_".join(args[k].name_hint or "r" for k in axes)
+    stride = math.prod(sizes)
+    for k, size in zip(axes, sizes, strict=True):
+        stride //= size
+        part = floordiv(AffineExpr.dimension(0), stride)
+        for op in {use.operation for use in args[k].uses}:
+            _index_by(op, args[k], joint, part if k == axes[0] else modulo(part, size))
+        region.erase_arg(args[k])
+
+
+def _index_by(op: Operation, axis: SSAValue, joint: SSAValue, part: AffineExpr) -> None:
+    """Let an access use part(%joint) in the place of %axis."""
+    attr = op.properties["map"]
+    assert isinstance(attr, AffineMapAttr)
+    fixed = len(op.operands) - attr.data.num_dims
+    indices = [*op.operands[fixed:], joint]
+    part = part.replace_dims_and_symbols([AffineExpr.dimension(len(indices) - 1)], ())
+    dims = [part if v is axis else AffineExpr.dimension(k) for k, v in enumerate(indices)]
+    exprs = [e.replace_dims_and_symbols(dims, ()) for e in attr.data.results]
+    values, local = compact(exprs, indices)
+    op.operands = [*op.operands[:fixed], *values]
+    op.properties["map"] = AffineMapAttr(AffineMap(len(values), 0, tuple(local)))
