@@ -65,19 +65,29 @@ class Lowered:
 
 
 def build(
-    module: ModuleOp, target: str, *, profile: bool = False, progress: Progress | None = None
+    module: ModuleOp,
+    target: str,
+    options: str = "",
+    *,
+    profile: bool = False,
+    progress: Progress | None = None,
 ) -> Artifact:
-    """Compile a module, which is consumed.
+    """Compile a module, which is consumed; `options` are those of the pipeline.
 
     Raises: VerifyException, PassFailedException or DiagnosticError for what cannot be compiled.
     """
-    lowered = lower(module, target, profile=profile, progress=progress)
+    lowered = lower(module, target, options, profile=profile, progress=progress)
     code = emit_object(lowered.text, lowered.machine)
     return Artifact(lowered.manifest, code, lowered.weights)
 
 
 def lower(
-    module: ModuleOp, target: str, *, profile: bool = False, progress: Progress | None = None
+    module: ModuleOp,
+    target: str,
+    options: str = "",
+    *,
+    profile: bool = False,
+    progress: Progress | None = None,
 ) -> Lowered:
     """Run all passes on a module, which is consumed, and write it as LLVM IR."""
     machine = target_named(target)
@@ -86,7 +96,7 @@ def lower(
     verify(module)
     watch = Watch(progress)
     with quiet_collector():
-        _lower(module, target, watch, expand(PIPELINE))
+        _lower(module, target, watch, expand(PIPELINE, options))
         if profile:
             _lower(module, target, Watch(None), expand("insert-timers"))
         watch.step("emit-object")
@@ -104,12 +114,12 @@ def lower(
     return Lowered(manifest, text, pack_weights(arrays, offsets, size), machine)
 
 
-def level_text(module: ModuleOp, target: str, level: str) -> str:
+def level_text(module: ModuleOp, target: str, level: str, options: str = "") -> str:
     """Return the text at a level of LEVELS, after a pass, or as emitted; consumes the module.
 
     Raises: DiagnosticError for an unknown level.
     """
-    passes = expand(PIPELINE)
+    passes = expand(PIPELINE, options)
     names = [step.name for step in passes]
     last = LEVELS.get(level, level)
     if level not in (SOURCE_LEVEL, *EMITTED) and last not in names:

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from nn_opt.dialects import graph
+from nn_opt.dialects.graph.winograd import FILTER, algorithm_named
 from nn_opt.ir.types import shape_of
 from nn_opt.runtime.manifest import Kernel
 
@@ -78,7 +79,10 @@ def _conv(op: Operation) -> int:
     assert isinstance(op, graph.ConvOp)
     result = shape_of(op.results[0])
     channels = result[1] * (result[-1] if op.layout is not None else 1)  # NCHW16c: C/16, 16
-    return 2 * prod(result) * _size(op.w) // max(channels, 1)
+    weights = _size(op.w)
+    if op.algorithm is not None:  # counted as the sum that it stands for
+        weights = weights * FILTER**2 // algorithm_named(op.algorithm.data).points ** 2
+    return 2 * prod(result) * weights // max(channels, 1)
 
 
 def _conv_transpose(op: Operation) -> int:

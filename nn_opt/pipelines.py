@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.pass_specs import make_pass, split_passes, suggestion
-from nn_opt.registry import PASSES
+from nn_opt.pass_specs import field_types, make_pass, split_options, split_passes, suggestion
+from nn_opt.registry import PASSES, load_pass
 
 OPTIMIZE_GRAPH = (
     "infer-shapes",  # every later pass wants static shapes
@@ -56,18 +56,31 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 
 
 def expand(name: str, options: str = "") -> list[ModulePass]:
-    """Return the passes that a pass or pipeline name stands for.
+    """Return the passes that a pass or pipeline name stands for; a pipeline hands options on.
 
     Raises: DiagnosticError for an unknown name or option.
     """
-    if name not in PIPELINES:
-        if name not in PASSES:
-            hint = suggestion(name, [*PASSES, *PIPELINES])
-            raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
-        return [make_pass(name, options)]
-    if options:
-        raise DiagnosticError(f"error: the pipeline --{name} takes no options, got '{options}'")
-    return parse_pipeline(",".join(PIPELINES[name]))
+    if name in PIPELINES:
+        return _expand_pipeline(name, options)
+    if name not in PASSES:
+        hint = suggestion(name, [*PASSES, *PIPELINES])
+        raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
+    return [make_pass(name, options)]
+
+
+def _expand_pipeline(name: str, options: str) -> list[ModulePass]:
+    """Return the passes of a pipeline, each with those of the options that it has."""
+    given = dict(split_options(name, options))
+    known = {step: field_types(load_pass(step)) for step in PIPELINES[name] if given}
+    have = dict.fromkeys(key for fields in known.values() for key in fields)
+    for key in given:
+        if key not in have:
+            hint = suggestion(key, list(have))
+            raise DiagnosticError(f"error: no pass of --{name} has an option '{key}'{hint}")
+    return [
+        make_pass(step, " ".join(f'{k}="{v}"' for k, v in given.items() if k in known[step]))
+        for step in PIPELINES[name]
+    ]
 
 
 def parse_pipeline(text: str) -> list[ModulePass]:

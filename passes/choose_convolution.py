@@ -42,7 +42,7 @@ class ChooseConvolutionPass(ModulePass):
 
     name: ClassVar[str] = "choose-convolution"  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    winograd: Literal["auto", "off", "force2", "force4"] = "off"
+    winograd: Literal["auto", "off", "force2", "force4"] = "auto"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.winograd == "off":
@@ -83,7 +83,8 @@ def is_constant(value: SSAValue) -> bool:
 
 def rewrite(conv: graph.ConvOp, name: str) -> None:
     """Give a convolution an algorithm and the weights for it."""
-    assert conv.layout is not None and conv.weight_layout is not None
+    assert conv.layout is not None
+    assert conv.weight_layout is not None
     builder = Builder(InsertPoint.before(conv))
     weights = builder.insert(graph.WinogradWeightsOp(conv.w, tile=ALGORITHMS[name].tile))
     new = graph.ConvOp(

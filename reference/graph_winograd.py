@@ -19,7 +19,8 @@ Array = NDArray[Any]
 def winograd_weights(op: graph.WinogradWeightsOp, w: Array) -> Array:
     """Return G g G^T of every filter, in float64."""
     matrix = np.array(op.algorithm.weights)
-    return np.einsum("ar,fcrs...,bs->abfc...", matrix, w.astype(np.float64), matrix)
+    rows = np.tensordot(matrix, w.astype(np.float64), axes=(1, 2))  # [a, F, C, 3, ...]
+    return np.moveaxis(np.tensordot(matrix, rows, axes=(1, 3)), 0, 1)
 
 
 def winograd_conv(op: graph.ConvOp, x: Array, w: Array) -> Array:

@@ -130,7 +130,9 @@ def _body(interpreter: Interpreter, body: Region, box: Box) -> list[Array]:
 
 def _elementwise(interpreter: Interpreter, op: tensor.ComputeOp) -> PythonValues:
     results = [_empty(result) for result in op.result]
-    places = results if not op.stacked else [results[0][(*at, ...)] for at in np.ndindex(op.stacked)]
+    places = results
+    if op.stacked:
+        places = [results[0][(*at, ...)] for at in np.ndindex(op.stacked)]
     for box in boxes(op.axis_sizes):
         for place, value in zip(places, _body(interpreter, op.body, box), strict=True):
             place[box] = value

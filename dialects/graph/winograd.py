@@ -119,7 +119,7 @@ def check_winograd(
     """Raise ValueError unless a convolution slides by one pixel over all channels."""
     if {*strides, *dilations, group} != {1}:
         facts = f"strides {list(strides)}, dilations {list(dilations)}, group {group}"
-        raise ValueError(f"F({algorithm.tile}, {FILTER}) is for strides, dilations and group 1: {facts}")
+        raise ValueError(f"has {facts}; F({algorithm.tile}, {FILTER}) is for all of them 1")
 
 
 @irdl_op_definition

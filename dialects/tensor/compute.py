@@ -159,13 +159,8 @@ class ComputeOp(IRDLOperation):
         """Return what is wrong with this op, in words."""
         if not self.result:
             return ["has no result, expected one at least"]
-        found: list[str] = []
+        found = self.shape_problems()
         rank, sizes = self.rank, self.axis_sizes
-        for result in self.result:
-            if shape_of(result) != (*self.stacked, *sizes[:rank]):
-                found.append(f"result is {result.type}, but its axes have {list(sizes[:rank])}")
-        if self.stack is not None and (len(self.result) > 1 or self.combiner is not None):
-            found.append("only a compute of one result and without `reduce` can stack")
         if len(self.axes) != len(sizes):
             found.append(f"body has {len(self.axes)} indices for {len(sizes)} axes")
         if any(not isinstance(axis.type, IndexType) for axis in self.axes):
@@ -179,6 +174,17 @@ class ComputeOp(IRDLOperation):
         if self.order is not None and self.order.data not in ORDERS:
             found.append(f"order {self.order.data!r} is none of {', '.join(ORDERS)}")
         return found + self.yield_problems() + self.combine_problems()
+
+    def shape_problems(self) -> list[str]:
+        expected = self.axis_sizes[: self.rank]
+        found = [
+            f"result is {result.type}, but its axes have {list(expected)}"
+            for result in self.result
+            if shape_of(result) != (*self.stacked, *expected)
+        ]
+        if self.stack is not None and (len(self.result) > 1 or self.combiner is not None):
+            found.append("only a compute of one result and without `reduce` can stack")
+        return found
 
     def combine_problems(self) -> list[str]:
         custom = self.combiner is not None and self.combiner.data == "custom"

@@ -67,7 +67,8 @@ def _lower(options: Namespace) -> Lowered:
         if not info.is_static:
             fail(f"error: input {info} has unknown sizes\n  hint: give them by --dim or --shape")
     with progress_bar() as progress:
-        return lower(origin.module(dims, shapes), options.target, progress=progress)
+        module, flags = origin.module(dims, shapes), f"winograd={options.winograd}"
+        return lower(module, options.target, flags, progress=progress)
 
 
 def _write(path: Path, data: bytes | bytearray) -> None:

@@ -29,6 +29,9 @@ class Parser(argparse.ArgumentParser):
         fail(f"error: {message}\n  hint: --help lists the options")
 
 
+WINOGRAD = ("auto", "off", "force2", "force4")  # options of --choose-convolution
+
+
 def model_parser(name: str, purpose: str) -> Parser:
     """Return a parser with the options by which a model is compiled."""
     parser = Parser(prog=name, description=purpose, allow_abbrev=False)
@@ -38,6 +41,7 @@ def model_parser(name: str, purpose: str) -> Parser:
     add("--target", default="cpu", metavar="NAME", help="machine to compile for; cpu is this one")
     add("--dim", action="append", default=[], metavar="N=1", help="size of a named dimension")
     add("--shape", action="append", default=[], metavar="x=1x3x8x8", help="shape of an input")
+    add("--winograd", default="auto", choices=WINOGRAD, help="fewer multiplications (auto)")
     add("--no-cache", action="store_true", help="compile anew and keep nothing")
     add("--debug", action="store_true", help="show a traceback with an error")
     return parser

@@ -84,6 +84,7 @@ def _compile_and_run(
             threads=options.threads,
             dims=parse_dims(options.dim),
             shapes=parse_shapes(options.shape),
+            winograd=options.winograd,
             cache=not options.no_cache,
             progress=progress,
         )

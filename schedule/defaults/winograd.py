@@ -1,7 +1,6 @@
-"""Winograd convolutions: transform, product and transform back, for as many tiles as registers hold.
+"""Winograd convolutions: transform, product and transform back, one group of tiles at a time.
 
-The products of one group of tiles stay in cache between the three steps. Each weight is used for
-all tiles of the group while it is in a register.
+What the three steps hand on stays in cache, and each weight is used for all tiles of a group.
 """
 
 from __future__ import annotations

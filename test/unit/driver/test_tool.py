@@ -86,7 +86,7 @@ def test_unwritable_output_is_a_message(twice: str, capsys: pytest.CaptureFixtur
         ("--pass-pipeline=canonicalise", "did you mean canonicalize?"),
         ("--pass-pipeline=func.func(cse)", "builtin.module(...)"),
         ("--cse{depth=3}", "it has none"),
-        ("--compile{depth=3}", "takes no options"),
+        ("--compile{depth=3}", "no pass of --compile has an option 'depth'"),
         ("--pass-help=csee", "did you mean cse?"),
         ("--show-dialects=arit", "did you mean arith?"),
         ("--target=pentium", "x86-64-v4"),
