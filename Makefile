@@ -41,8 +41,11 @@ lit: $(STAMP)
 docs: $(STAMP)  ## write the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py
 
-bench: $(STAMP)  ## measure against onnxruntime, interleaved, on one core
+bench: $(STAMP)  ## measure against the peers, in turns: on one core, on two, layer by layer
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench --threads 2
+	$(BIN)/python -m bench.operators
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
