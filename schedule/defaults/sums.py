@@ -87,7 +87,7 @@ def _run_in_vectors(schedule: Schedule, stage: str, lanes: int, *, even: bool) -
         width, lane = schedule.split(width, lanes)
         schedule.unroll(width)
     schedule.vectorize(lane)
-    schedule.decompose_init(stage, across)
+    start_before_row(schedule, stage)
     if even and across.trips <= max(VECTORS):
         schedule.unroll(across)
     schedule.set_scope(stage, "register" if even else "stack")
