@@ -21,6 +21,7 @@ OPTIMIZE_GRAPH = (
     "recognize-gelu",  # formulas that have an op
     "fold-scale-axis",  # ... that moves into the weights of convolutions
     "fold-constants",  # ... and is computed now
+    "unfold-conv-transpose",  # convolutions and moves of pixels
     "pack-matmuls",  # weights in the order in which a tile reads them
     "choose-layout",  # blocked layouts; their transforms of weights are constant
     "choose-convolution",  # Winograd where it is faster; it transforms weights, too

@@ -15,6 +15,7 @@ PASSES = {
     "fold-scale-axis": "nn_opt.passes.fold_scale_axis:FoldScaleAxisPass",
     "cse": "nn_opt.passes.cse:CsePass",
     "dce": "nn_opt.passes.dce:DcePass",
+    "unfold-conv-transpose": "nn_opt.passes.unfold_conv_transpose:UnfoldConvTransposePass",
     "pack-matmuls": "nn_opt.passes.pack_matmuls:PackMatmulsPass",
     "choose-layout": "nn_opt.passes.choose_layout:ChooseLayoutPass",
     "choose-convolution": "nn_opt.passes.choose_convolution:ChooseConvolutionPass",

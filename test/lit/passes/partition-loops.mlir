@@ -46,3 +46,35 @@ func.func @condition_on_a_remainder_stays(%y: memref<10xf32>) attributes {num_ou
   }
   func.return
 }
+
+// CHECK-LABEL: @borders_of_a_padded_read
+func.func @borders_of_a_padded_read(%x: memref<10xf32>, %y: memref<10xf32>) attributes {num_outputs = 1 : i64} {
+  // CHECK-NEXT: loop.for %{{.*}} = 0 to 3 unroll {
+  // CHECK-NEXT:   loop.load %x[%{{.*}} - 1] or 0.0
+  // CHECK:      loop.for %i = 0 to 8 {
+  // CHECK-NEXT:   loop.for %{{.*}} = 0 to 3 unroll {
+  // CHECK-NEXT:     loop.load %x[%i + %{{.*}}] : memref<10xf32>
+  // CHECK:      loop.for %{{.*}} = 0 to 3 unroll {
+  // CHECK-NEXT:   loop.load %x[%{{.*}} + 8] or 0.0
+  loop.for %i = 0 to 10 {
+    loop.for %r = 0 to 3 unroll {
+      %a = loop.load %x[%i + %r - 1] or 0.0 : memref<10xf32>
+      loop.store %a, %y[%i] : memref<10xf32>
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: @read_moved_by_a_rolled_loop_stays
+func.func @read_moved_by_a_rolled_loop_stays(%x: memref<10xf32>, %y: memref<10xf32>) attributes {num_outputs = 1 : i64} {
+  // CHECK-NEXT: loop.for %i = 0 to 10 {
+  // CHECK-NEXT:   loop.for %r = 0 to 3 {
+  // CHECK-NEXT:     loop.load %x[%i + %r - 1] or 0.0
+  loop.for %i = 0 to 10 {
+    loop.for %r = 0 to 3 {
+      %a = loop.load %x[%i + %r - 1] or 0.0 : memref<10xf32>
+      loop.store %a, %y[%i] : memref<10xf32>
+    }
+  }
+  func.return
+}
