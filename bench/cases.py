@@ -41,7 +41,7 @@ def prepare(name: str, folder: Path) -> Case:
         path = real_models.fetch(name)
         save_feeds(feeds_path, real_models.sample_inputs(name))
         return Case(name, path, feeds_path)
-    small = name.endswith(SMALL_SUFFIX)
+    small = name not in MODELS and name.endswith(SMALL_SUFFIX)
     proto = build_small(name.removesuffix(SMALL_SUFFIX)) if small else build(name)
     path = folder / f"{name}.onnx"
     path.write_bytes(proto.SerializeToString())
