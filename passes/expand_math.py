@@ -20,6 +20,7 @@ from nn_opt.passes.expand_math_functions import (
     erf,
     erf_approximate,
     exp,
+    exp_approximate,
     expm1,
     log,
     log1p,
@@ -36,7 +37,10 @@ FUNCTIONS: dict[type[Operation], Callable[[Term], Term]] = {
     math.ErfOp: erf,
 }
 # Of ops that say `afn`: their error is bounded beside 1, not beside the result.
-APPROXIMATE: dict[type[Operation], Callable[[Term], Term]] = {math.ErfOp: erf_approximate}
+APPROXIMATE: dict[type[Operation], Callable[[Term], Term]] = {
+    math.ExpOp: exp_approximate,
+    math.ErfOp: erf_approximate,
+}
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,7 @@ ERFC = (
 )
 
 EXP_LOWEST, EXP_HIGHEST = -104.0, 89.0  # beyond: 0, infinity
+EXP_NORMAL = -87.3365  # of less, the result is no normal number
 SQRT_HALF_BITS = 0x3F3504F3
 SMALLEST_NORMAL = 1.1754943508222875e-38  # 2^-126
 TANH_ONE = 10.0  # tanh of more rounds to 1; so does erf of more than
@@ -120,6 +121,14 @@ def bounded_exp(x: Term) -> Term:
     """exp where the result is a normal number."""
     exponent, rest = split_exponent(x)
     return (rest + 1.0) * power_of_two(exponent)
+
+
+def exp_approximate(x: Term) -> Term:
+    """1 ulp of results from 2^-125.999 to 2^127; less may become that, more infinity.
+
+    Enough wherever 1 is added to it, as a sigmoid does, or it is a share of a sum of at least 1.
+    """
+    return bounded_exp(x.at_least(EXP_NORMAL).at_most(EXP_HIGHEST))
 
 
 def expm1(x: Term) -> Term:

@@ -11,21 +11,21 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from nn_opt.dialects import graph
 from nn_opt.ir.rewriting import rewrite
-from nn_opt.ir.target import target_of
+from nn_opt.ir.target import Target, target_of
 from nn_opt.ir.types import element_type, is_static, shape_of
 
 PANEL_VECTORS = (2, 1)  # as wide as the register tile of several rows, or half of it
-L1_BYTES = 32 << 10  # a plain matrix that fits is as good
+ROW_VECTORS = (8, 4, 2, 1)  # ... of a single row
 
 
 class PackWeights(RewritePattern):
-    """matmul(a, w)  ->  matmul(a, w in layout NK32n),  if w is one large constant matrix
+    """matmul(a, w)  ->  matmul(a, w in layout NK32n),  if w is one constant matrix of whole panels
 
-    of whole panels and `a` has several rows.
+    that is larger than the cache in which the rows of `a` find it again.
     """
 
-    def __init__(self, lanes: int):
-        self.panels = [vectors * lanes for vectors in PANEL_VECTORS]
+    def __init__(self, target: Target):
+        self.target = target
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter, /):
@@ -34,8 +34,11 @@ class PackWeights(RewritePattern):
         shape = shape_of(op.b)
         if len(shape) != 2 or element_type(op.b) != f32 or not is_static(op.a):
             return
-        panel = next((width for width in self.panels if shape[1] % width == 0), 0)
-        if not panel or prod(shape) * 4 <= L1_BYTES or prod(shape_of(op.a)[:-1]) == 1:
+        one_row = prod(shape_of(op.a)[:-1]) == 1
+        cache = self.target.l2_bytes if one_row else self.target.l1_bytes
+        widths = [n * self.target.lanes for n in (ROW_VECTORS if one_row else PANEL_VECTORS)]
+        panel = next((width for width in widths if shape[1] % width == 0), 0)
+        if not panel or prod(shape) * 4 <= cache:
             return
         layout = f"NK{panel}n"
         packed = rewriter.insert(graph.LayoutTransformOp(op.b, "KN", layout)).results[0]
@@ -52,4 +55,4 @@ class PackMatmulsPass(ModulePass):
     name = "pack-matmuls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, PackWeights(target_of(op).lanes))
+        rewrite(op, PackWeights(target_of(op)))

@@ -63,9 +63,9 @@ def _selu(op: Any, x: Scalar) -> Scalar:
 def _gelu(op: Any, x: Scalar) -> Scalar:
     """x times a distribution function; (1 + tanh(z)) / 2 is 1 / (1 + exp(-2 z))."""
     if op.approximate.data == "none":
-        return x * 0.5 * ((x * math.sqrt(0.5)).approximate_erf() + 1)
+        return x * 0.5 * ((x * math.sqrt(0.5)).call_beside_one("erf") + 1)
     slope = -2 * math.sqrt(2 / math.pi)
-    return x / ((x * (x * x * (0.044715 * slope) + slope)).call("exp") + 1)
+    return x / ((x * (x * x * (0.044715 * slope) + slope)).call_beside_one("exp") + 1)
 
 
 def _isinf(op: Any, x: Scalar) -> Scalar:
@@ -95,7 +95,7 @@ UNARY: dict[str, Unary] = {
     "neg": lambda op, x: -x,
     "abs": lambda op, x: abs(x),
     "reciprocal": lambda op, x: 1 / x,
-    "sigmoid": lambda op, x: 1 / ((-x).call("exp") + 1),
+    "sigmoid": lambda op, x: 1 / ((-x).call_beside_one("exp") + 1),
     "floor": _floor("floor"),
     "ceil": _floor("ceil"),
     "round": _floor("roundeven"),

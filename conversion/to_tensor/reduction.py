@@ -171,7 +171,8 @@ def convert_softmax(k: Lowering, op: graph.SoftmaxOp) -> Array:
     top = reduce_axes(k, "softmax.max", x, axes, "max")
 
     def exponential(b: Body) -> Scalar:
-        return (b.read(x, b.par) - b.read(top, _without(b.par, axes))).call("exp")
+        distance = b.read(x, b.par) - b.read(top, _without(b.par, axes))
+        return distance.call_beside_one("exp")  # the sum is at least exp(0)
 
     exp = k.compute("softmax.exp", x.shape, dtype, exponential)
     total = reduce_axes(k, "softmax.sum", exp, axes, "add")

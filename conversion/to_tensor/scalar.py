@@ -79,6 +79,11 @@ FUNCTIONS: dict[str, Callable[[SSAValue], Operation]] = {
     "trunc": math.TruncOp,
 }
 
+APPROXIMATE: dict[str, type[math.ExpOp] | type[math.ErfOp]] = {
+    "exp": math.ExpOp,
+    "erf": math.ErfOp,
+}
+
 
 def storage(element: Attribute) -> Attribute:
     """Return the element type below the graph level, where integers have no sign."""
@@ -138,10 +143,10 @@ class Scalar:
         """Return `function(self)` for a float function of FUNCTIONS."""
         return Scalar(FUNCTIONS[function](self.value).results[0], self.type)
 
-    def approximate_erf(self) -> Scalar:
-        """Return erf(self) with an error that is small beside 1."""
+    def call_beside_one(self, function: str) -> Scalar:
+        """Return exp(self) or erf(self) with an error that is small beside 1, to be added to 1."""
         flags = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
-        return Scalar(math.ErfOp(self.value, flags).result, self.type)
+        return Scalar(APPROXIMATE[function](self.value, flags).result, self.type)
 
     def _column(self) -> int:
         return 0 if self.is_float else 1 + is_unsigned(self.type)

@@ -86,6 +86,18 @@ def test_approximate_erf_is_close_beside_one():
     assert set(y[known & (np.abs(x) > 3.95)]) == {-1.0, 1.0}
 
 
+def test_approximate_exp_is_right_where_results_are_normal():
+    x, y = samples("exp"), np.zeros(COUNT, "f")
+    text = kernel("exp", 16).replace("math.exp %a", "math.exp %a fastmath<afn>")
+    Machine(text, [ExpandMathPass()])("k", x, y)
+    with np.errstate(all="ignore"):
+        wanted = np.exp(x.astype(float))
+    inside = (wanted >= 2.0**-125.999) & (wanted < 2.0**127) | np.isnan(x)
+    assert error_in_ulp(y[inside], wanted[inside]) <= 1.1
+    assert y[wanted < 2.0**-125.999].max() <= 2.0**-125
+    assert y[wanted >= 2.0**127].min() >= 2.0**126
+
+
 @pytest.mark.parametrize("op", list(TRUTH))
 def test_scalars_get_the_same_bits_as_vectors(op: str):
     x, scalar, vector = samples(op)[:2048], np.zeros(2048, "f"), np.zeros(2048, "f")
