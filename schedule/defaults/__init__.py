@@ -12,13 +12,14 @@ from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.defaults.rows import schedule_rows
 from nn_opt.schedule.defaults.sums import reduces_rows
 from nn_opt.schedule.defaults.tiled import choose_tile, schedule_tiled
-from nn_opt.schedule.defaults.winograd import schedule_winograd, winograd_stages
 from nn_opt.schedule.defaults.windows import is_window, schedule_window
+from nn_opt.schedule.defaults.winograd import schedule_winograd, winograd_stages
 from nn_opt.schedule.loops import writes_inside
-from nn_opt.schedule.nest import blocks_in, find_block, kinds_bound, loops_around
+from nn_opt.schedule.nest import blocks_in, find_block, kinds_bound, loops_around, only_child
 from nn_opt.schedule.schedule import Schedule
 
 PARALLEL_WORK = 100_000  # additions: about 5 us of one core, below which threads do not pay
+BALANCED = 32  # iterations that threads share evenly: of fewer, the last ones leave some idle
 
 
 def default_schedule(function: FuncOp, target: Target) -> Schedule:
@@ -30,8 +31,7 @@ def default_schedule(function: FuncOp, target: Target) -> Schedule:
         schedule_winograd(schedule, winograd, target)
         return schedule
     _schedule_stages(schedule, target)
-    if work(function) >= PARALLEL_WORK:
-        _run_parallel(schedule)
+    _run_parallel(schedule)
     return schedule
 
 
@@ -63,20 +63,26 @@ def _is_plain(schedule: Schedule, stage: str) -> bool:
 
 
 def _run_parallel(schedule: Schedule) -> None:
-    """Split over threads each top-level nest's first loop with several independent iterations."""
+    """Split each top-level nest that is worth it over threads."""
     for op in list(schedule.function.body.block.ops):
-        if isinstance(op, ForOp):
+        if isinstance(op, ForOp) and work(op) >= PARALLEL_WORK:
             _parallelise_nest(schedule, op)
 
 
 def _parallelise_nest(schedule: Schedule, top: ForOp) -> None:
+    """Split the outermost independent loops, which run as one, until there are enough iterations.
+
+    An inner loop joins in only if the one around it holds nothing else.
+    """
     blocks = blocks_in(top)
-    first = blocks[0].stage.data
-    for loop in schedule.axes(first):
+    iterations = 1
+    for loop in schedule.axes(blocks[0].stage.data):
         if loop.how is not ForKind.SERIAL or any(_hinders(loop, block) for block in blocks):
             return
         if loop.trips > 1:
             schedule.parallel(loop)
+        iterations *= loop.trips
+        if iterations >= BALANCED or (iterations > 1 and only_child(loop) is None):
             return
 
 

@@ -59,9 +59,9 @@ def cost(block: BlockOp) -> int:
     return sum(COSTS.get(type(op), 1) for op in block.body.block.ops)
 
 
-def work(function: FuncOp) -> int:
-    """Return the cost of a kernel, in additions."""
-    return sum(cost(block) * math.prod(block.axis_sizes) for block in stages(function))
+def work(op: Operation) -> int:
+    """Return the cost of all stages in a kernel or nest, in additions."""
+    return sum(cost(block) * math.prod(block.axis_sizes) for block in blocks_in(op))
 
 
 def is_reduction(block: BlockOp) -> bool:
