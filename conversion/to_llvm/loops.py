@@ -31,7 +31,7 @@ def lower_for(code: Code, op: loop.ForOp) -> None:
         for iteration in range(op.trips):
             code.indices[op.index] = constant_form(iteration)
             code.lower(op.body.block)
-    elif op.how is loop.ForKind.PARALLEL and code.may_outline and code.depth == 0:
+    elif op.how is loop.ForKind.PARALLEL and code.may_outline:
         lower_parallel(code, op)
     else:
         lower_rolled(code, op)

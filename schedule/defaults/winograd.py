@@ -13,6 +13,7 @@ from nn_opt.ir.target import Target
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
     computes_floats,
+    cost,
     is_contraction,
     is_stacked,
     loads_of,
@@ -33,6 +34,7 @@ from nn_opt.schedule.nest import (
 )
 from nn_opt.schedule.schedule import Schedule
 
+PARALLEL_WORK = 100_000  # additions: about 5 us of one core, below which threads do not pay
 MEMORY_BOUND_TILES = 4  # with so few, weights are read as fast as one stream of them comes
 
 
@@ -205,12 +207,12 @@ def _move_input(schedule: Schedule, stage: str, copy: str | None, group: ForOp) 
 
 
 def _spread(schedule: Schedule, names: Stages, outer: list[ForOp], group: ForOp) -> None:
-    """Split each step of a group over threads."""
-    a, b, _ = outer
-    schedule.parallel(a)
-    schedule.parallel(b)
-    for name in (names.v, names.y):
-        loops = schedule.axes(name)
-        first = loops[loops.index(group) + 1]
-        if first.trips > 1:
-            schedule.parallel(first)
+    """Split each step of a group over threads, if it is long enough."""
+    for name in (names.m, names.v, names.y):
+        block, loops = find_block(schedule.function, name), schedule.axes(name)
+        inner = loops[loops.index(group) + 1 :]
+        if math.prod(loop.trips for loop in inner) * cost(block) < PARALLEL_WORK:
+            continue
+        for loop in outer[:2] if name == names.m else inner[:1]:
+            if loop.trips > 1:
+                schedule.parallel(loop)
