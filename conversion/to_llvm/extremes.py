@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, i32
+from xdsl.dialects.builtin import FloatAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import SSAValue
 
 from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, select
-from nn_opt.dialects.llvm import ExtractElementOp
 from nn_opt.ir.resources import array_of
-from nn_opt.ir.types import element_type, lanes_of, vector_type
 
 GREATER, LESS = 2, 4  # ordered comparisons: false if one is NaN
 NO_SIGNED_ZEROS = llvm.FastMathAttr([FastMathFlag.NO_SIGNED_ZEROS])
@@ -49,25 +47,3 @@ def is_number(value: SSAValue) -> bool:
     if isinstance(attribute, FloatAttr):
         return not np.isnan(attribute.value.data)
     return not np.isnan(array_of(attribute, value.type).astype(float)).any()
-
-
-def reduce_extreme(code: Code, value: SSAValue, word: str) -> SSAValue:
-    """Return the maximum or minimum of all lanes, by halves down to a few."""
-    combine = maximum if word == "fmaximum" else minimum
-    lanes, element = lanes_of(value.type) or 1, element_type(value.type)
-    while lanes > 2 and lanes % 2 == 0:
-        lanes //= 2
-        low, high = (_part(code, value, range(k * lanes, (k + 1) * lanes)) for k in (0, 1))
-        value = combine(code, low, high)
-    total: SSAValue | None = None
-    for lane in range(lanes):
-        item = code.emit(ExtractElementOp, (value, code.integer(lane)), element)
-        total = item if total is None else combine(code, total, item)
-    assert total is not None, "a vector has lanes"
-    return total
-
-
-def _part(code: Code, value: SSAValue, picks: range) -> SSAValue:
-    type_ = vector_type(len(picks), element_type(value.type))
-    mask = {"mask": DenseArrayBase.from_list(i32, list(picks))}
-    return code.emit(llvm.ShuffleVectorOp, (value, value), type_, mask)

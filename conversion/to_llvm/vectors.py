@@ -10,9 +10,10 @@ from xdsl.ir import Operation, SSAValue
 
 from nn_opt.conversion.to_llvm.accesses import splat
 from nn_opt.conversion.to_llvm.code import Code, Rule, machine_type
-from nn_opt.conversion.to_llvm.extremes import maximum, minimum, reduce_extreme
+from nn_opt.conversion.to_llvm.extremes import maximum, minimum
+from nn_opt.conversion.to_llvm.halving import Combine, reduce_by_halves
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
-from nn_opt.conversion.to_llvm.values import fast
+from nn_opt.conversion.to_llvm.values import EXACT, fast
 from nn_opt.ir.types import element_type
 
 REDUCTIONS: dict[str, tuple[str, str]] = {  # of integers, of floats
@@ -31,7 +32,15 @@ REDUCTIONS: dict[str, tuple[str, str]] = {  # of integers, of floats
     "maximumf": ("", "fmaximum"),
 }
 NEUTRAL = {"fadd": -0.0, "fmul": 1.0}
-EXTREMES = {"fmaximum": maximum, "fminimum": minimum}
+EXTREMES: dict[str, Combine] = {"fmaximum": maximum, "fminimum": minimum}
+
+
+def _float(kind: type[llvm.FAddOp | llvm.FMulOp]) -> Combine:
+    flags = {"fastmathFlags": EXACT}
+    return lambda code, lhs, rhs: code.emit(kind, (lhs, rhs), lhs.type, flags)
+
+
+REASSOCIABLE: dict[str, Combine] = {"fadd": _float(llvm.FAddOp), "fmul": _float(llvm.FMulOp)}
 
 
 def lower_broadcast(code: Code, op: vector.BroadcastOp) -> None:
@@ -48,16 +57,15 @@ def lower_broadcast(code: Code, op: vector.BroadcastOp) -> None:
 
 
 def lower_reduction(code: Code, op: vector.ReductionOp) -> None:
-    """%s = vector.reduction <add>, %v  ->  llvm.vector.reduce.fadd"""
+    """%s = vector.reduction <add>, %v  ->  llvm.vector.reduce.fadd; by halves if that is free"""
     given = code.value(op.vector)
     element = element_type(given.type)
     floating = not isinstance(element, IntegerType)
     word = REDUCTIONS[op.kind.data][floating]
-    if word in EXTREMES:
-        total = reduce_extreme(code, given, word)
-        if op.acc:
-            total = EXTREMES[word](code, code.value(op.acc), total)
-        code.bind(op.dest, total)
+    combine = EXTREMES.get(word) or (REASSOCIABLE.get(word) if fast(op) != EXACT else None)
+    if combine is not None:
+        total = reduce_by_halves(code, given, combine)
+        code.bind(op.dest, combine(code, code.value(op.acc), total) if op.acc else total)
         return
     operands: Sequence[SSAValue] = (given,)
     if word in NEUTRAL:
