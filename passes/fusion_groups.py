@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import prod
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph import Fusion
 from nn_opt.ir.types import shape_of
+from nn_opt.passes.constants import is_float
 from nn_opt.passes.fusion_costs import elements, is_cheap, is_static_tensor
 
 POINTWISE = (Fusion.ELEMENTWISE, Fusion.BROADCAST)
@@ -28,10 +31,32 @@ MOVES = (graph.TransposeOp, graph.SliceOp, graph.ExpandOp)
 
 def fusion_kind(op: Operation) -> Fusion | None:
     """Return the fusion kind of an op that belongs into a kernel; None for all others."""
-    if isinstance(op, graph.ConstantOp | graph.ScanOp | graph.FusedOp):
+    if isinstance(op, graph.ConstantOp | graph.ScanOp | graph.FusedOp) or is_join(op):
         return None
     kind = getattr(op, "FUSION", None)
     return kind if isinstance(kind, Fusion) and kind is not Fusion.VIEW else None
+
+
+def is_join(op: Operation) -> bool:
+    """Return whether a concatenation needs no kernel: those of its parts write into the whole.
+
+    The parts then lie one behind the other, and each belongs to this concatenation alone.
+    """
+    if not isinstance(op, graph.ConcatOp) or not is_static_tensor(op.results[0]):
+        return False
+    shape = shape_of(op.results[0])
+    if prod(shape[: op.axis.value.data % len(shape)]) != 1 or not is_float(op.results[0]):
+        return False
+    in_function = isinstance(op.parent_op(), FuncOp)
+    return in_function and all(_written_for(part, op) for part in op.operands)
+
+
+def _written_for(part: SSAValue, concat: Operation) -> bool:
+    """Return whether a kernel makes a part, and no other concatenation reads it."""
+    owner, wholes = part.owner, (use.operation for use in part.uses)
+    if not isinstance(owner, Operation) or fusion_kind(owner) is None:
+        return False
+    return [op for op in wholes if isinstance(op, graph.ConcatOp)] == [concat]
 
 
 @dataclass(eq=False)

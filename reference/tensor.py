@@ -102,6 +102,13 @@ class TensorFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return (args[0].reshape(shape_of(op.result)),)
 
+    @impl(tensor.JoinOp)
+    def run_join(
+        self, interpreter: Interpreter, op: tensor.JoinOp, args: PythonValues
+    ) -> PythonValues:
+        joined = np.concatenate([part.reshape(-1) for part in args])
+        return (joined.reshape(shape_of(op.result)),)
+
     @impl(tensor.ScanOp)
     def run_scan(
         self, interpreter: Interpreter, op: tensor.ScanOp, args: PythonValues

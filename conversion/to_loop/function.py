@@ -93,11 +93,17 @@ class Converter:
     buffers: dict[SSAValue, SSAValue]
     scalars: dict[SSAValue, Number] = field(default_factory=dict[SSAValue, Number])
     stages: Counter[str] = field(default_factory=Counter[str])
+    places: dict[Operation, list[SSAValue]] = field(
+        default_factory=dict[Operation, list[SSAValue]]
+    )  # of each part of a join
 
     def fill(self, old: Block, new: Block, wanted: Sequence[tuple[SSAValue, SSAValue]]) -> None:
         """Move the work of `old` to the end of `new`, each wanted value into its buffer."""
         for value, target in wanted:
             self.claim(old, new, value, target)
+        for op in reversed(list(old.ops)):  # what joins several joins comes first
+            if isinstance(op, tensor.JoinOp):
+                self.claim_parts(op, old, new)
         for op in list(old.ops):
             if op is not old.last_op:
                 self.convert(op, new)
@@ -122,6 +128,24 @@ class Converter:
             view = loop.ViewOp(target, buffer_type(root.type))
             new.add_op(_located(view, value.owner))
             self.buffers[root] = view.result
+
+    def claim_parts(self, join: tensor.JoinOp, old: Block, new: Block) -> None:
+        """Let the op behind each part write its place in the whole, if it is free to do so."""
+        whole = self.place(join.result, "joined", new)
+        places: list[SSAValue] = []
+        for part, offset in zip(join.parts, join.offsets, strict=True):
+            view = loop.ViewOp(whole, buffer_type(part.type), offset)
+            new.add_op(_located(view, join))
+            places.append(view.result)
+            self.claim(old, new, part, view.result)
+        self.places[join] = places
+
+    def convert_join(self, op: Operation, new: Block) -> None:
+        """tensor.join  ->  loop.copy of each part that is not in its place already"""
+        assert isinstance(op, tensor.JoinOp)
+        for part, place in zip(op.parts, self.places[op], strict=True):
+            if self.buffers[part] is not place:
+                new.add_op(_located(loop.CopyOp(self.buffers[part], place), op))
 
     def convert(self, op: Operation, new: Block) -> None:
         """Add to `new` what an op becomes; an op of no tensor moves as it is."""
@@ -278,7 +302,7 @@ def step_view(buffer: SSAValue, time: loop.ForOp, scan: tensor.ScanOp) -> SSAVal
 def _writes(value: SSAValue, block: Block) -> bool:
     """Return whether an op of the block computes the value into any buffer it is given."""
     owner = value.owner
-    writers = (tensor.ComputeOp, tensor.ScanOp, func.CallOp)
+    writers = (tensor.ComputeOp, tensor.ScanOp, tensor.JoinOp, func.CallOp)
     return isinstance(owner, writers) and owner.parent is block
 
 
@@ -301,6 +325,7 @@ RULES: dict[type[Operation], Callable[[Converter, Operation, Block], None]] = {
     tensor.ComputeOp: Converter.convert_compute,
     tensor.ConstantOp: Converter.convert_constant,
     tensor.ViewOp: Converter.convert_view,
+    tensor.JoinOp: Converter.convert_join,
     tensor.ScanOp: Converter.convert_scan,
     func.CallOp: Converter.convert_call,
 }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
+from xdsl.dialects import func
 from xdsl.ir.affine import AffineExpr
 
 from nn_opt.conversion.to_tensor.body import Array, Body, Index, broadcast_indices
 from nn_opt.conversion.to_tensor.elementwise import uniform_value
 from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import Number, Scalar
-from nn_opt.dialects import graph
+from nn_opt.dialects import graph, tensor
 from nn_opt.ir.types import shape_of
 
 ZERO = AffineExpr.constant(0)
@@ -50,12 +52,17 @@ def convert_expand(k: Lowering, op: graph.ExpandOp) -> Array:
 
 
 def convert_concat(k: Lowering, op: graph.ConcatOp) -> Array:
-    """Select the part by the index along the axis: `i < end ? part[i - start] : the rest`."""
+    """Select the part by the index along the axis: `i < end ? part[i - start] : the rest`.
+
+    Between kernels, parts that lie one behind the other are joined instead.
+    """
     parts = [array for array in map(k.array, op.operands) if 0 not in array.shape]
     shape, axis = shape_of(op.result), op.axis.value.data
     if not parts:
         return empty(k, "concat", shape, k.array(op.inputs[0]))
     axis %= len(shape)
+    if is_joined(op, shape[:axis]):
+        return Array(tensor.JoinOp([part.value for part in parts], shape).result, parts[0].dtype)
     starts = [sum(part.shape[axis] for part in parts[:n]) for n in range(len(parts))]
 
     def formula(b: Body) -> Scalar:
@@ -70,6 +77,11 @@ def convert_concat(k: Lowering, op: graph.ConcatOp) -> Array:
         return result
 
     return k.compute("concat", shape, parts[0].dtype, formula)
+
+
+def is_joined(op: graph.ConcatOp, outer: Sequence[int]) -> bool:
+    """Return whether the parts lie one behind the other, and a kernel may write one in place."""
+    return prod(outer) == 1 and any(isinstance(part.owner, func.CallOp) for part in op.operands)
 
 
 def empty(k: Lowering, word: str, shape: Sequence[int], like: Array) -> Array:

@@ -8,12 +8,14 @@ from xdsl.dialects.tensor import YieldOp
 from xdsl.ir import Dialect
 
 from nn_opt.dialects.tensor.compute import COMBINERS, ComputeOp, ReadOp, identity_of
+from nn_opt.dialects.tensor.join import JoinOp
 from nn_opt.dialects.tensor.values import ConstantOp, ScanOp, ViewOp
 
 __all__ = [
     "COMBINERS",
     "ComputeOp",
     "ConstantOp",
+    "JoinOp",
     "ReadOp",
     "ScanOp",
     "Tensor",
@@ -24,6 +26,6 @@ __all__ = [
 
 Tensor = Dialect(
     "tensor",
-    [*Upstream.operations, ComputeOp, ReadOp, ConstantOp, ViewOp, ScanOp],
+    [*Upstream.operations, ComputeOp, ReadOp, ConstantOp, ViewOp, JoinOp, ScanOp],
     [*Upstream.attributes],
 )
