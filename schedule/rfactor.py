@@ -109,7 +109,8 @@ def _first_reduce_loop(block: BlockOp, loop: ForOp) -> ForOp:
     first = next(around_ for around_ in around if kinds_bound(around_, block) - {Kind.PAR})
     inner = around[around.index(first) :]
     chain = all(only_child(nest) is not None for nest in inner) and len(blocks_in(first)) == 1
-    if not chain or any(kinds_bound(nest, block) != {Kind.REDUCE} for nest in inner):
+    wide = [nest for nest in inner if nest.trips > 1]
+    if not chain or any(kinds_bound(nest, block) != {Kind.REDUCE} for nest in wide):
         problem = f"rfactor: {loop_name(first)} holds more than reduce loops of {stage!r}"
         refuse(first, problem, hint="reorder the par loops outside of the reduce loops")
     for axis, expr in enumerate(block.bindings.data.results):

@@ -27,10 +27,14 @@ def merge_contiguous(schedule: Schedule, stage: str) -> None:
 
 def _runs_on(block: BlockOp, outer: ForOp, inner: ForOp) -> bool:
     """Return whether each address moves through both loops as through one longer loop."""
-    if only_child(outer) is not inner or kinds_bound(outer, block) != kinds_bound(inner, block):
+    kinds = kinds_bound(outer, block) | kinds_bound(inner, block)
+    wide = [loop for loop in (outer, inner) if loop.trips > 1]
+    if only_child(outer) is not inner or any(kinds_bound(w, block) != kinds for w in wide):
         return False
     if {outer.how, inner.how} != {ForKind.SERIAL} or _minds_indices(block):
         return False
+    if len(wide) < 2:  # a loop of one trip moves nothing
+        return True
     pairs = zip(steps(block, outer), steps(block, inner), strict=True)
     return all(near is not None and far == near * inner.trips for far, near in pairs)
 

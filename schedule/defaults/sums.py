@@ -76,7 +76,7 @@ def schedule_sum(schedule: Schedule, stage: str, target: Target) -> None:
 
 def _is_long_row(block: BlockOp, row: ForOp, target: Target) -> bool:
     long = is_reduction(block) and block.init is not None and row.trips >= 2 * target.lanes
-    return long and vectorizable(block, row)
+    return long and kinds_bound(row, block) == {Kind.REDUCE} and vectorizable(block, row)
 
 
 def _run_in_vectors(schedule: Schedule, stage: str, lanes: int, *, even: bool) -> None:
