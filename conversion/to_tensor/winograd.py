@@ -144,11 +144,12 @@ def _halves(row: Row, other: Row) -> tuple[Row, Row] | None:
 
 def _sum_and_difference(even: Row, odd: Row, values: Sequence[Scalar]) -> list[Scalar]:
     """Return (even + odd) @ values and (even - odd) @ values; the odd factors' scale comes last."""
-    scale = min(abs(factor) for factor in odd if factor)
+    scale = min((factor for factor in odd if factor), key=lambda f: (abs(f), f != 1, f < 0))
     common = _dot(even, values)
     part = _dot([factor / scale for factor in odd], values)
-    if scale == 1:
-        return [common + part, common - part]
+    if abs(scale) == 1:
+        both = [common + part, common - part]
+        return both if scale == 1 else both[::-1]
     return [_fma(scale, part, common), _fma(-scale, part, common)]
 
 
