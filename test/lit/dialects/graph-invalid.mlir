@@ -516,3 +516,19 @@ func.func @scan_results(%s: tensor<2xf32>, %x: tensor<4x3xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @winograd_weights(%w: tensor<3x2x5x5xf32>) {
+  // expected-error@+1 {{weights have shape [3, 2, 5, 5], expected [F, C, 3, 3, ...]}}
+  %u = graph.winograd_weights %w tile 4 : (tensor<3x2x5x5xf32>) -> tensor<6x6x3x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @winograd_conv(%x: tensor<1x2x9x7x16xf32>, %w: tensor<3x2x3x3x16x16xf32>) {
+  // expected-error@+1 {{weights have shape [3, 2, 3, 3, 16, 16], expected [6, 6, F, C, ...] as from graph.winograd_weights}}
+  %y = graph.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 layout "NCHW16c" weight_layout "OIHW16i16o" algorithm "winograd4" : (tensor<1x2x9x7x16xf32>, tensor<3x2x3x3x16x16xf32>) -> tensor<1x3x9x7x16xf32>
+  func.return
+}

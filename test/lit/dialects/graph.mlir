@@ -324,3 +324,12 @@ func.func @scan(%h: tensor<3xf32>, %xs: tensor<9x3xf32>, %k: tensor<3xf32>) -> (
   }
   func.return %last, %ys : tensor<3xf32>, tensor<9x3xf32>
 }
+
+// CHECK-LABEL: @winograd
+func.func @winograd(%x: tensor<1x2x9x7x16xf32>, %w: tensor<3x2x3x3x16x16xf32>) -> tensor<1x3x9x7x16xf32> {
+  // CHECK: %u = graph.winograd_weights %w tile 4 : (tensor<3x2x3x3x16x16xf32>) -> tensor<6x6x3x2x16x16xf32>
+  %u = graph.winograd_weights %w tile 4 : (tensor<3x2x3x3x16x16xf32>) -> tensor<6x6x3x2x16x16xf32>
+  // CHECK: graph.conv %x, %u strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 layout "NCHW16c" weight_layout "OIHW16i16o" algorithm "winograd4" :
+  %y = graph.conv %x, %u strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 layout "NCHW16c" weight_layout "OIHW16i16o" algorithm "winograd4" : (tensor<1x2x9x7x16xf32>, tensor<6x6x3x2x16x16xf32>) -> tensor<1x3x9x7x16xf32>
+  func.return %y : tensor<1x3x9x7x16xf32>
+}

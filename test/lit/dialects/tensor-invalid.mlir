@@ -251,3 +251,36 @@ func.func @scan_yields(%x: tensor<4x2xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @stack_shape() {
+  // expected-error@+1 {{tensor.compute: result is tensor<2x5xf32>, but its axes have [4]}}
+  %y = tensor.compute "s" (%i: 4) stack [2] : tensor<2x5xf32> {
+    %c = arith.constant 1.0 : f32
+    tensor.yield %c, %c : f32, f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @stack_count() {
+  // expected-error@+1 {{tensor.compute: body yields f32, expected f32, f32}}
+  %y = tensor.compute "s" (%i: 4) stack [2] : tensor<2x4xf32> {
+    %c = arith.constant 1.0 : f32
+    tensor.yield %c : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @stack_reduction() {
+  // expected-error@+1 {{tensor.compute: only a compute of one result and without `reduce` can stack}}
+  %y = tensor.compute "s" (%i: 4) reduce fast add (%j: 3) stack [2] : tensor<2x4xf32> {
+    %c = arith.constant 1.0 : f32
+    tensor.yield %c, %c : f32, f32
+  }
+  func.return
+}

@@ -83,3 +83,15 @@ func.func @values(%h: tensor<2xf32>, %xs: tensor<5x2xf32>) -> (tensor<2xf32>, te
   %flat = tensor.view %ys : tensor<5x2xf32> to tensor<10xf32>
   func.return %last, %ys, %flat : tensor<2xf32>, tensor<5x2xf32>, tensor<10xf32>
 }
+
+// CHECK-LABEL: @stack
+func.func @stack(%x: tensor<6xf32>) -> tensor<2x2x3xf32> {
+  // CHECK-NEXT: tensor.compute "both" (%i: 3) stack [2, 2] : tensor<2x2x3xf32> {
+  %y = tensor.compute "both" (%i: 3) stack [2, 2] : tensor<2x2x3xf32> {
+    %a = tensor.read %x[%i] : tensor<6xf32>
+    %b = tensor.read %x[%i + 3] : tensor<6xf32>
+    // CHECK: tensor.yield %a, %b, %b, %a : f32, f32, f32, f32
+    tensor.yield %a, %b, %b, %a : f32, f32, f32, f32
+  }
+  func.return %y : tensor<2x2x3xf32>
+}
