@@ -28,7 +28,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.resources import array_of
-from nn_opt.ir.target import Target, set_target, target_named, target_of
+from nn_opt.ir.target import DETERMINISTIC, Target, set_target, target_named
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of, tensor_type
 from nn_opt.ir.verify import verify
 from nn_opt.kernels import kernels_of
@@ -69,6 +69,7 @@ def build(
     target: str,
     options: str = "",
     *,
+    deterministic: bool = False,
     profile: bool = False,
     progress: Progress | None = None,
 ) -> Artifact:
@@ -76,7 +77,9 @@ def build(
 
     Raises: VerifyException, PassFailedException or DiagnosticError for what cannot be compiled.
     """
-    lowered = lower(module, target, options, profile=profile, progress=progress)
+    lowered = lower(
+        module, target, options, deterministic=deterministic, profile=profile, progress=progress
+    )
     code = emit_object(lowered.text, lowered.machine)
     return Artifact(lowered.manifest, code, lowered.weights)
 
@@ -86,19 +89,21 @@ def lower(
     target: str,
     options: str = "",
     *,
+    deterministic: bool = False,
     profile: bool = False,
     progress: Progress | None = None,
 ) -> Lowered:
     """Run all passes on a module, which is consumed, and write it as LLVM IR."""
     machine = target_named(target)
+    plan = DETERMINISTIC if deterministic else machine  # what passes decide for
     manifest = signature_of(module)
     assert manifest.is_static, "the sizes are bound before"
     verify(module)
     watch = Watch(progress)
     with quiet_collector():
-        _lower(module, target, watch, expand(PIPELINE, options))
+        _lower(module, plan, watch, expand(PIPELINE, options))
         if profile:
-            _lower(module, target, Watch(None), expand("insert-timers"))
+            _lower(module, plan, Watch(None), expand("insert-timers"))
         watch.step("emit-object")
         text = print_llvm(module)
     arrays, offsets, size = weights_of(module)
@@ -114,7 +119,9 @@ def lower(
     return Lowered(manifest, text, pack_weights(arrays, offsets, size), machine)
 
 
-def level_text(module: ModuleOp, target: str, level: str, options: str = "") -> str:
+def level_text(
+    module: ModuleOp, target: str, level: str, options: str = "", *, deterministic: bool = False
+) -> str:
     """Return the text at a level of LEVELS, after a pass, or as emitted; consumes the module.
 
     Raises: DiagnosticError for an unknown level.
@@ -130,17 +137,18 @@ def level_text(module: ModuleOp, target: str, level: str, options: str = "") -> 
     if level == SOURCE_LEVEL:
         return print_module(module)
     count = len(names) if level in EMITTED else len(names) - names[::-1].index(last)
+    machine = target_named(target)
     with quiet_collector():
-        _lower(module, target, Watch(None), passes[:count])
+        _lower(module, DETERMINISTIC if deterministic else machine, Watch(None), passes[:count])
     if level == "llvm-ir":
         return print_llvm(module)
     if level == "asm":
-        return emit_assembly(print_llvm(module), target_of(module))
+        return emit_assembly(print_llvm(module), machine)
     return print_module(module)
 
 
-def _lower(module: ModuleOp, target: str, watch: Watch, passes: Sequence[ModulePass]) -> None:
-    set_target(module, target_named(target).name)
+def _lower(module: ModuleOp, plan: Target, watch: Watch, passes: Sequence[ModulePass]) -> None:
+    set_target(module, plan.name)
     watch.total = len(passes) + 1
     run_passes(make_context(), module, passes, [watch])
 

@@ -49,6 +49,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     winograd: str = "auto",
+    deterministic: bool = False,
     cache: bool | str | Path = True,
     progress: Progress | None = None,
 ) -> Model:
@@ -57,7 +58,8 @@ def compile(
     Sizes that neither the model nor `dims` (by name) nor `shapes` (by input) states are those of
     the inputs at each first call with them. `cache` is the folder to use, or False for none.
     `winograd` "auto" lets 3x3 convolutions multiply less where that is faster, at an error of some
-    1e-5 of the outputs instead of 1e-6; "off" does not.
+    1e-5 of the outputs instead of 1e-6; "off" does not. `deterministic` results have the same bits
+    on machines with any width of vectors; with any number of threads, all results have.
 
     Raises: DiagnosticError, VerifyException or PassFailedException for a model that cannot be
     compiled, RuntimeFault for one that cannot run on this machine, TypeError for no model at all.
@@ -66,6 +68,7 @@ def compile(
     builder = Builder(origin_of(source), target, dims or {}, shapes or {}, open_cache(cache))
     builder.progress = progress
     builder.options = f"winograd={winograd}"
+    builder.deterministic = deterministic
     return Model(builder.signature(), builder, count)
 
 
@@ -74,6 +77,7 @@ class Builder:
 
     progress: Progress | None = None
     options: str = ""  # of the pipeline
+    deterministic: bool = False
 
     def __init__(
         self, origin: Origin, target: str, dims: Dims, shapes: ShapeMap, cache: Cache
@@ -88,7 +92,7 @@ class Builder:
 
     def signature(self) -> Manifest:
         """Return the model's inputs and outputs, from the cache or from the model."""
-        binding = json.dumps([self._dims, self._shapes], sort_keys=True)
+        binding = json.dumps([self._dims, self._shapes, self.deterministic], sort_keys=True)
         if self._cache.folder is not None:
             stamp = [nn_opt.__version__, sources_stamp(), machine_stamp(self._target), binding]
             self._key = key_of([*stamp, self.options, *self._origin.content()])
@@ -124,14 +128,21 @@ class Builder:
             from nn_opt.build import build
 
             module = self._module(shapes)
-            options, progress = self.options, self.progress
-            return build(module, self._target, options, profile=profile, progress=progress)
+            return build(
+                module,
+                self._target,
+                self.options,
+                deterministic=self.deterministic,
+                profile=profile,
+                progress=self.progress,
+            )
 
     def text(self, level: str, shapes: Shapes) -> str:
         """Return the IR at a level, for inputs of these shapes."""
         from nn_opt.build import level_text
 
-        return level_text(self._module(shapes), self._target, level, self.options)
+        module, fixed = self._module(shapes), self.deterministic
+        return level_text(module, self._target, level, self.options, deterministic=fixed)
 
     def _module(self, shapes: Shapes) -> ModuleOp:
         assert self._manifest is not None, "the signature comes first"

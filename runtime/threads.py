@@ -38,14 +38,28 @@ def _affinity() -> int:
     return os.cpu_count() or 1
 
 
-def _quota(root: Path) -> int:
-    """Return the CPUs a control group (version 2, then 1) grants, rounded up; 256 if unlimited."""
-    quotas = [_read(root / "cpu.max")]
-    group = root / "cpu"
-    quotas.append([*_read(group / "cpu.cfs_quota_us"), *_read(group / "cpu.cfs_period_us")])
-    for words in quotas:
-        if len(words) == 2 and all(word.isdecimal() for word in words) and int(words[1]) > 0:
-            return max(1, math.ceil(int(words[0]) / int(words[1])))
+def _quota(root: Path, own: Path = Path("/proc/self/cgroup")) -> int:
+    """Return the CPUs that control groups (version 2, then 1) grant, rounded up; 256 if unlimited.
+
+    `own` names this process's groups, whose quotas hold as those of the groups around them do.
+    """
+    paths = ["", *(line.split(":", 2)[-1].strip("/") for line in _read(own))]
+    quotas = [_read(root / folder / "cpu.max") for path in paths for folder in _ancestors(path)]
+    for path in paths:
+        for group in (root / "cpu" / folder for folder in _ancestors(path)):
+            quotas.append([*_read(group / "cpu.cfs_quota_us"), *_read(group / "cpu.cfs_period_us")])
+    return max(1, min([MOST, *map(_cpus, quotas)]))
+
+
+def _ancestors(path: str) -> list[str]:
+    """Return a path and all that it lies in: "a/b", "a" and ""."""
+    parts = path.split("/")
+    return ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]
+
+
+def _cpus(words: list[str]) -> int:
+    if len(words) == 2 and all(word.isdecimal() for word in words) and int(words[1]) > 0:
+        return math.ceil(int(words[0]) / int(words[1]))
     return MOST
 
 

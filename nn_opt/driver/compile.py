@@ -68,7 +68,8 @@ def _lower(options: Namespace) -> Lowered:
             fail(f"error: input {info} has unknown sizes\n  hint: give them by --dim or --shape")
     with progress_bar() as progress:
         module, flags = origin.module(dims, shapes), f"winograd={options.winograd}"
-        return lower(module, options.target, flags, progress=progress)
+        fixed = options.deterministic
+        return lower(module, options.target, flags, deterministic=fixed, progress=progress)
 
 
 def _write(path: Path, data: bytes | bytearray) -> None:

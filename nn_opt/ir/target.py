@@ -41,6 +41,9 @@ TARGETS = {
     "neon": Target("neon", _ARM, "cortex-a76", "", 16, 32),
 }
 DEFAULT = TARGETS["x86-64-v4"]
+# Deterministic code is planned for this machine, whatever machine it is emitted for: the order
+# of sums follows from the width of vectors. Narrower machines run each vector in parts.
+DETERMINISTIC = DEFAULT
 
 
 @lru_cache(maxsize=1)

@@ -199,15 +199,31 @@ def test_thread_counts(monkeypatch):
         ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 256),
         ({"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "100000"}, 1),
         ({}, 256),
+        ({"cpu.max": "max 100000", "a/cpu.max": "300000 100000", "a/b/cpu.max": "max 100000"}, 3),
+        ({"a/cpu.max": "300000 100000", "a/b/cpu.max": "100000 100000"}, 1),
+        ({"other/cpu.max": "100000 100000"}, 256),
+        ({"cpu/c/cpu.cfs_quota_us": "400000", "cpu/c/cpu.cfs_period_us": "100000"}, 4),
     ],
 )
-def test_quota_of_a_control_group(tmp_path, files, expected):
+def test_quota_of_control_groups(tmp_path, files, expected):
     from nn_opt.runtime.threads import _quota
 
-    (tmp_path / "cpu").mkdir()
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert _quota(tmp_path) == expected
+    (tmp_path / "own").write_text("3:cpu,cpuacct:/c\n0::/a/b\n")
+    assert _quota(tmp_path, tmp_path / "own") == expected
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core alone")
+def test_affinity_bounds_the_number_of_threads(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert available_threads() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def test_the_pool_is_one_of_the_process():
