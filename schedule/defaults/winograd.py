@@ -200,7 +200,7 @@ def _move_input(schedule: Schedule, stage: str, copy: str | None, group: ForOp) 
     loops = schedule.axes(stage)
     inner = loops[loops.index(group) + 1 :]
     if copy is not None:
-        schedule.compute_at(copy, inner[0])
+        schedule.compute_at(copy, inner[0] if len(inner) > 1 else group)
         schedule.set_scope(copy, "stack")
         schedule.vectorize(schedule.axes(copy)[-1])
     schedule.vectorize(inner[-1])
