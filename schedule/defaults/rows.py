@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 
-from nn_opt.dialects.loop import BlockOp, ForOp, StoreOp
+from nn_opt.dialects.loop import AllocOp, BlockOp, ForOp, StoreOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import shape_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
     is_reduction,
+    loads_of,
     local_buffer,
     par_axes,
     readers,
     stages,
 )
 from nn_opt.schedule.defaults.sums import schedule_sum
-from nn_opt.schedule.nest import find_block, is_inside
+from nn_opt.schedule.nest import access_exprs, find_block, is_inside
 from nn_opt.schedule.schedule import Schedule
 
 ROWS = 4  # taken at once
@@ -85,7 +86,7 @@ def _move_to_row(schedule: Schedule, stage: str, row_loop: ForOp, depth: int, ro
     alloc = local_buffer(block)
     if alloc is None or not readers(block):
         return
-    if not all(is_inside(reader, row_loop) for reader in readers(block)):
+    if not all(_reads_rows(reader, alloc, row_loop) for reader in readers(block)):
         return
     schedule.compute_at(stage, row_loop)
     elements = rows * math.prod(shape_of(alloc.result)[depth:])
@@ -93,3 +94,9 @@ def _move_to_row(schedule: Schedule, stage: str, row_loop: ForOp, depth: int, ro
         schedule.set_scope(stage, "register")
     elif elements * 4 <= STACK_BYTES:
         schedule.set_scope(stage, "stack")
+
+
+def _reads_rows(reader: BlockOp, alloc: AllocOp, row_loop: ForOp) -> bool:
+    """Return whether a stage runs in the rows' loop and its reads are known for each row."""
+    known = all(None not in access_exprs(load, reader) for load in loads_of(alloc.result, reader))
+    return known and is_inside(reader, row_loop)
