@@ -23,6 +23,7 @@ from nn_opt.ir.types import element_type, is_static, shape_of
 FLOPS_PER_NS = 110.0
 TRANSFORM_ELEMENTS_PER_NS = 16.0
 WEIGHT_BYTES_PER_NS = 20.0
+STEPS_NS = 300.0  # three loop nests instead of one
 GAIN = 1.1  # how much faster an algorithm must be: it rounds more and takes more weights
 FORCED = {"force2": "winograd2", "force4": "winograd4"}
 
@@ -116,7 +117,8 @@ def winograd_ns(conv: graph.ConvOp, algorithm: Winograd) -> float:
     tiles = n * prod(-(-extent // algorithm.tile) for extent in size)
     channels = (shape_of(conv.x)[1] + fo) * lanes
     moved = 2 * tiles * points * channels  # stored by one step, loaded by the next
-    return _product_ns(tiles * points, conv, points) + moved / TRANSFORM_ELEMENTS_PER_NS
+    transforms = STEPS_NS + moved / TRANSFORM_ELEMENTS_PER_NS
+    return transforms + _product_ns(tiles * points, conv, points)
 
 
 def _product_ns(count: int, conv: graph.ConvOp, taps: int) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from nn_opt.dialects.loop import BlockOp, ForOp, Kind
+from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
 from nn_opt.ir.target import Target
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
@@ -214,5 +214,5 @@ def _spread(schedule: Schedule, names: Stages, outer: list[ForOp], group: ForOp)
         if math.prod(loop.trips for loop in inner) * cost(block) < PARALLEL_WORK:
             continue
         for loop in outer[:2] if name == names.m else inner[:1]:
-            if loop.trips > 1:
+            if loop.trips > 1 and loop.how is ForKind.SERIAL:
                 schedule.parallel(loop)

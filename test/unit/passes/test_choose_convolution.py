@@ -13,16 +13,21 @@ from nn_opt.passes.fold_constants import FoldConstantsPass
 from nn_opt.reference import run
 
 
-def blocked(size: int = 8, channels: int = 64, filters: int = 64, **changed: object) -> str:
-    """Return a program of one blocked convolution, `changed` in some property."""
-    facts = {"strides": [1, 1], "pads": [1, 1, 1, 1], "dilations": [1, 1], "kernel": 3} | changed
-    kernel = facts.pop("kernel")
-    fields = " ".join(f"{name} {value}" for name, value in facts.items())
+def blocked(
+    size: int = 8,
+    channels: int = 64,
+    filters: int = 64,
+    *,
+    kernel: int = 3,
+    stride: int = 1,
+    dilation: int = 1,
+    pad: int = 1,
+) -> str:
+    """Return a program of one blocked convolution."""
+    fields = f"strides {[stride] * 2} pads {[pad] * 4} dilations {[dilation] * 2}"
     x, w = f"tensor<1x{channels // 16}x{size}x{size}x16xf32>", f"{filters // 16}x{channels // 16}"
     w = f"tensor<{w}x{kernel}x{kernel}x16x16xf32>"
-    step = facts["strides"][0]
-    reach = (kernel - 1) * facts["dilations"][0]
-    size = (size + sum(facts["pads"][::2]) - reach - 1) // step + 1
+    size = (size + 2 * pad - (kernel - 1) * dilation - 1) // stride + 1
     y = f"tensor<1x{filters // 16}x{size}x{size}x16xf32>"
     return f"""
 func.func @main(%x: {x}) -> {y} {{
@@ -64,16 +69,11 @@ def test_many_weights_for_few_tiles_take_the_algorithm_with_fewer_weights():
 
 
 @pytest.mark.parametrize(
-    ("changed", "kernel"),
-    [
-        ({"strides": [2, 2]}, 3),
-        ({"dilations": [2, 2], "pads": [2, 2, 2, 2]}, 3),
-        ({"kernel": 1, "pads": [0, 0, 0, 0]}, 1),
-        ({"kernel": 5, "pads": [2, 2, 2, 2]}, 5),
-    ],
+    ("kernel", "stride", "dilation", "pad"),
+    [(3, 2, 1, 1), (3, 1, 2, 2), (1, 1, 1, 0), (5, 1, 1, 2)],
 )
-def test_other_windows_stay_direct(changed: dict[str, object], kernel: int):
-    text = blocked(12, **changed)
+def test_other_windows_stay_direct(kernel: int, stride: int, dilation: int, pad: int):
+    text = blocked(12, kernel=kernel, stride=stride, dilation=dilation, pad=pad)
     assert chosen(text, weights(kernel=kernel), "force4") == "direct"
 
 

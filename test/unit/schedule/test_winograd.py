@@ -31,6 +31,8 @@ CASES = {
     "several groups": Case(2, 9, 37, filters=1, inputs=1),
     "batch": Case(4, 5, 5, batch=2),
     "one tile": Case(4, 3, 3),
+    "one tile of one block": Case(4, 4, 4, inputs=1, filters=1),
+    "a column of tiles": Case(2, 9, 2, inputs=1, filters=1),
     "odd blocks": Case(2, 6, 6, filters=3, lanes=8),
     "parts": Case(2, 7, 7, inputs=40, filters=2),
 }
