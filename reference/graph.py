@@ -48,7 +48,9 @@ def evaluate(op: Operation, arrays: Sequence[Array]) -> list[Array]:
     result = op.results[0]
     with np.errstate(all="ignore"):
         array = np.asarray(MEANING[type(op)](op, *arrays))
-        array = graph_elementwise.as_type(array, numpy_dtype(element_type(result)))
+        dtype = numpy_dtype(element_type(result))
+        if array.dtype != dtype:
+            array = graph_elementwise.as_type(array, dtype)
     expected = shape_of(result)
     assert not is_static(result) or array.shape == expected, (
         f"{op.name} computed shape {array.shape}, declared {expected}"

@@ -21,7 +21,8 @@ Array = NDArray[Any]
 def resized(x: Array, begins: Sequence[int], ends: Sequence[int], fill: Any) -> Array:
     """Return x with elements added at both ends of each axis, or cut where negative."""
     cut = cropped(x, begins, ends)
-    return np.pad(cut, positive_pads(begins, ends), constant_values=fill)
+    pads = positive_pads(begins, ends)
+    return np.pad(cut, pads, constant_values=fill) if any(map(any, pads)) else cut
 
 
 def cropped(x: Array, begins: Sequence[int], ends: Sequence[int]) -> Array:

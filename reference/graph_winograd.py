@@ -17,10 +17,10 @@ Array = NDArray[Any]
 
 
 def winograd_weights(op: graph.WinogradWeightsOp, w: Array) -> Array:
-    """Return G g G^T of every filter, in float64."""
+    """Return G g G^T of every filter, in float64; as one product, since networks have millions."""
     matrix = np.array(op.algorithm.weights)
-    rows = np.tensordot(matrix, w.astype(np.float64), axes=(1, 2))  # [a, F, C, 3, ...]
-    return np.moveaxis(np.tensordot(matrix, rows, axes=(1, 3)), 0, 1)
+    both = np.einsum("ai,bj->abij", matrix, matrix)
+    return np.tensordot(both, w.astype(np.float64), axes=((2, 3), (2, 3)))
 
 
 def winograd_conv(op: graph.ConvOp, x: Array, w: Array) -> Array:
