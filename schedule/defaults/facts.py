@@ -6,9 +6,9 @@ import math
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as math_dialect
-from xdsl.dialects.builtin import Float32Type, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, IntegerType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import AllocOp, ApplyOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
@@ -46,6 +46,7 @@ COSTS: dict[type[Operation], int] = {
     ApplyOp: 0,
 }
 LONGEST_VECTOR = 16  # 32-bit lanes of any target's registers
+FLOATS = (Float32Type(), BFloat16Type())
 CHEAP = 6  # recomputing up to this cost beats storing and loading a value
 
 
@@ -132,10 +133,11 @@ def step(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> int | None:
 
     In a blocked layout it is a constant within a block, which is as long as a vector or longer.
     """
-    exprs = access_exprs(access, block)
-    known = [expr for expr in exprs if expr is not None]
-    if len(known) != len(exprs):
-        return None
+    known: list[AffineExpr] = []
+    for expr, map in zip(access_exprs(access, block), access.map.data.results, strict=True):
+        if expr is None and any(_varies(access.indices[k], block, loop) for k in map.used_dims()):
+            return None
+        known.append(AffineExpr.constant(0) if expr is None else expr)
     indices = list(block.indices)
     if loop.index not in indices:
         return 0
@@ -151,6 +153,26 @@ def step(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> int | None:
     split = [expr.replace_dims_and_symbols(dims, ()) for expr in known]
     offset = flat_form(split, shape, [*ranges, (0, LONGEST_VECTOR - 1)])
     return _coefficient(offset, inside)
+
+
+def _varies(value: SSAValue, block: BlockOp, loop: ForOp) -> bool:
+    """Return whether a value inside a stage may change along a loop."""
+    if isinstance(value.owner, Operation):
+        return any(_varies(operand, block, loop) for operand in used_operands(value.owner))
+    axes: list[SSAValue] = [axis for region in block.regions_of_work for axis in region.args]
+    if value not in axes:
+        return False  # a buffer
+    binding = block.bindings.data.results[axes.index(value) % len(block.axes)]
+    return _moves(block, binding, loop)
+
+
+def used_operands(op: Operation) -> list[SSAValue]:
+    """Return the operands of an op, without indices that its map does not use."""
+    if not isinstance(op, LoadOp | StoreOp | ApplyOp):
+        return list(op.operands)
+    fixed = len(op.operands) - op.map.data.num_dims
+    used = set[int]().union(*(expr.used_dims() for expr in op.map.data.results))
+    return [*op.operands[:fixed], *(op.operands[fixed + k] for k in sorted(used))]
 
 
 def _coefficient(form: Linear, position: int) -> int | None:
@@ -174,20 +196,28 @@ def vectorizable(block: BlockOp, loop: ForOp) -> bool:
 
 
 def computes_floats(block: BlockOp, loop: ForOp) -> bool:
-    """Return whether what changes along a loop is 32-bit float arithmetic and its tests alone."""
-    if any(element_type(store.memref) != Float32Type() for store in stores_in(block)):
+    """Return whether what changes along a loop is 32-bit float arithmetic and its tests alone.
+
+    Numbers that are stored as bf16 count as such.
+    """
+    if any(element_type(store.memref) not in FLOATS for store in stores_in(block)):
         return False
     bound = zip(block.axes, block.bindings.data.results, strict=True)
     varying: set[SSAValue] = {axis for axis, expr in bound if _moves(block, expr, loop)}
     for op in block.body.block.ops:
-        if not op.results or not varying.intersection(op.operands):
+        if not op.results or not varying.intersection(used_operands(op)):
             continue
-        if op.results[0].type not in (Float32Type(), IntegerType(1)):
+        if op.results[0].type not in (Float32Type(), IntegerType(1), *_narrow_results(op)):
             return False
-        if isinstance(op, LoadOp) and op.results[0].type != Float32Type():
+        if isinstance(op, LoadOp) and op.results[0].type not in FLOATS:
             return False
         varying.update(op.results)
     return True
+
+
+def _narrow_results(op: Operation) -> tuple[Attribute, ...]:
+    """Return bf16 for the ops that take numbers from memory or make them ready for it."""
+    return (BFloat16Type(),) if isinstance(op, LoadOp | arith.TruncFOp) else ()
 
 
 def _moves(block: BlockOp, expr: AffineExpr, loop: ForOp) -> bool:

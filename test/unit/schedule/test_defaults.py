@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from kernels import CONV, KERNELS, MATMUL, SOFTMAX, assert_right, loops, random_inputs
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, VectorType
 
-from nn_opt.dialects.loop import AllocOp, ForKind, ForOp, IfOp
+from nn_opt.dialects.loop import AllocOp, ForKind, ForOp, IfOp, StoreOp
 from nn_opt.dialects.sched import ScriptOp
 from nn_opt.ir.target import TARGETS, set_target
 from nn_opt.ir.types import memory_space, shape_of
@@ -108,6 +108,49 @@ func.func @sum(%x: tensor<5x256xf32>) -> tensor<5xf32> attributes {kernel} {
     np.testing.assert_allclose(result, inputs[0].astype(np.float64).sum(axis=1), rtol=1e-5)
     reductions = [op for op in module.walk() if isinstance(op, vector.ReductionOp)]
     assert len(reductions) == 1
+
+
+TRANSPOSE = """
+func.func @transpose(%x: tensor<40x3x48xf32>) -> tensor<3x48x40xf32> attributes {kernel} {
+  %y = tensor.compute "t" (%i: 3, %j: 48, %k: 40) : tensor<3x48x40xf32> {
+    %a = tensor.read %x[%k, %i, %j] : tensor<40x3x48xf32>
+    tensor.yield %a : f32
+  }
+  func.return %y : tensor<3x48x40xf32>
+}
+"""
+GATHER = """
+func.func @gather(%x: tensor<9x32xf32>, %n: tensor<5xi64>) -> tensor<5x32xf32>
+    attributes {kernel} {
+  %y = tensor.compute "g" (%i: 5, %j: 32) : tensor<5x32xf32> {
+    %a = tensor.read %n[%i] : tensor<5xi64>
+    %b = arith.index_cast %a : i64 to index
+    %c = tensor.read %x[%b, %j] : tensor<9x32xf32>
+    tensor.yield %c : f32
+  }
+  func.return %y : tensor<5x32xf32>
+}
+"""
+
+
+def test_a_transpose_reads_whole_cache_lines():
+    module = lowered(TRANSPOSE, "x86-64-v4", "vectorize-loops")
+    loops_ = [op for op in module.walk() if isinstance(op, ForOp)]
+    assert [(op.trips, op.how) for op in loops_[-2:]] == [
+        (40, ForKind.SERIAL),
+        (16, ForKind.UNROLL),
+    ]
+    (x,) = random_inputs(TRANSPOSE)
+    np.testing.assert_array_equal(run(module, [x])[0], x.transpose(1, 2, 0))
+
+
+def test_rows_found_by_number_are_read_in_vectors():
+    module = lowered(GATHER, "x86-64-v4", "vectorize-loops")
+    stores = [op for op in module.walk() if isinstance(op, StoreOp)]
+    assert all(isinstance(op.value.type, VectorType) for op in stores)
+    x, _ = random_inputs(GATHER)
+    n = np.array([8, 0, 3, 3, 1])
+    np.testing.assert_array_equal(run(module, [x, n])[0], x[n])
 
 
 def test_small_kernels_stay_on_one_thread():
