@@ -24,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.ir.affine import parse_index, parse_indices, print_index, print_indices
+from nn_opt.ir.affine_text import parse_index, parse_indices, print_index, print_indices
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import Scalar, parse_scalar, print_scalar, scalar_attr, scalar_value
 from nn_opt.ir.types import element_type, shape_of

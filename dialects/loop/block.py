@@ -30,7 +30,7 @@ from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.dialects.loop.nest import gather, parse_conditions, print_conditions
-from nn_opt.ir.affine import parse_index, print_index
+from nn_opt.ir.affine_text import parse_index, print_index
 from nn_opt.ir.diagnostics import complaint
 
 

@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.ir.affine import parse_index, print_index
+from nn_opt.ir.affine_text import parse_index, print_index
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.types import element_type, memory_space, memref_type, numpy_dtype, shape_of
 

@@ -40,7 +40,7 @@ from xdsl.traits import Pure, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from nn_opt.ir.affine import parse_indices, print_indices
+from nn_opt.ir.affine_text import parse_indices, print_indices
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import Scalar, parse_scalar, print_scalar, scalar_attr
 from nn_opt.ir.types import element_type, shape_of
