@@ -211,9 +211,12 @@ class Code:
         properties: Properties = NO_PROPERTIES,
     ) -> Operation:
         """Return a new op that is nowhere yet."""
-        op = kind.create(operands=operands, result_types=results, properties=dict(properties))
-        op.location = self.location
-        return op
+        return kind.create(
+            operands=operands,
+            result_types=results,
+            properties=properties,
+            location=self.location,
+        )
 
     def act(self, op: Operation) -> None:
         """Add an op at the current place."""
