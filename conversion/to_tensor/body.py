@@ -18,7 +18,8 @@ from xdsl.ir.affine import (
 
 from nn_opt.conversion.to_tensor.scalar import INDEX, Number, Scalar, working
 from nn_opt.dialects import tensor
-from nn_opt.ir.affine import negation, range_of, simplify
+from nn_opt.ir.affine import range_of, simplify
+from nn_opt.ir.affine_text import negation
 from nn_opt.ir.types import shape_of
 
 Index = AffineExpr | Scalar | int
