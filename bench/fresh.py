@@ -29,6 +29,7 @@ class Fresh:
     """Seconds of the whole process, start of Python included, and its largest memory."""
 
     seconds: float
+    cpu_seconds: float  # of all its threads; what a busy machine cannot lengthen much
     peak_mb: float
 
 
@@ -38,7 +39,7 @@ def run_fresh(subject: str, case: Case, threads: int, settings: Mapping[str, str
     Raises: CalledProcessError if the process fails.
     """
     arguments = [subject, str(case.path), str(case.feeds_path), str(threads)]
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), _children_cpu()
     done = subprocess.run(
         [sys.executable, "-m", "bench.fresh", *arguments],
         env={**os.environ, **settings},
@@ -47,7 +48,13 @@ def run_fresh(subject: str, case: Case, threads: int, settings: Mapping[str, str
         check=True,
         text=True,
     )
-    return Fresh(time.perf_counter() - start, float(done.stdout.split()[-1]))
+    seconds, used = time.perf_counter() - start, _children_cpu() - cpu
+    return Fresh(seconds, used, float(done.stdout.split()[-1]))
+
+
+def _children_cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def peak_mb() -> float:

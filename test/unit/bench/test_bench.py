@@ -10,6 +10,7 @@ import pytest
 
 from bench import __main__ as command
 from bench.cases import NAMES, default_names, prepare
+from bench.compile_time import profile
 from bench.feeds import load_feeds, save_feeds
 from bench.figures import relative_error
 from bench.models import MODELS
@@ -95,6 +96,16 @@ def test_the_command_writes_json_and_a_chart(
     assert 20 < row["cold"][OURS]["peak_mb"] < 1000
     assert (tmp_path / "bench.svg").read_text().startswith("<?xml")
     assert "mlp_small" in capsys.readouterr().out
+
+
+def test_phases_of_compiling_add_up(tmp_path: Path):
+    seconds = profile(prepare("mlp_small", tmp_path), tmp_path / "cache")
+    phases = list(seconds)
+    assert phases[0] == "import the compiler"
+    assert phases[-1] == "load"
+    assert "convert-loop-to-llvm" in phases
+    assert all(taken >= 0 for taken in seconds.values())
+    assert len(list((tmp_path / "cache").glob("*.nnopt"))) == 1
 
 
 def test_unknown_models_are_refused(capsys: pytest.CaptureFixture[str]):
