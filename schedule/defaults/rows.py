@@ -21,6 +21,7 @@ from nn_opt.schedule.nest import access_exprs, find_block, is_inside
 from nn_opt.schedule.schedule import Schedule
 
 ROWS = 4  # taken at once
+MANY_ROWS = 32  # that a few more at the end do not matter
 SHORT_ROW = 1024  # elements; longer rows keep a core busy by themselves
 STACK_BYTES = 64 << 10  # a row's temporaries leave room on a thread's stack, and stay in L2
 
@@ -51,7 +52,7 @@ def _rows_at_once(schedule: Schedule, depth: int) -> int:
     final = stages(schedule.function)[-1]
     sizes = final.axis_sizes
     row = math.prod(sizes[depth:])
-    if row == 1 or row > SHORT_ROW or sizes[depth - 1] % ROWS:
+    if row == 1 or row > SHORT_ROW or (sizes[depth - 1] % ROWS and sizes[depth - 1] < MANY_ROWS):
         return 1
     return ROWS
 

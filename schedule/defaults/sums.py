@@ -18,6 +18,7 @@ from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, read
 from nn_opt.schedule.schedule import Schedule
 
 VECTORS = (4, 2, 1)  # accumulators that hide an addition's latency of 4 cycles, and fewer
+LONG = 8  # vectors of a row that is worth four accumulators though they do not divide it
 
 
 def reduces_rows(block: BlockOp, target: Target) -> bool:
@@ -63,7 +64,8 @@ def schedule_sum(schedule: Schedule, stage: str, target: Target) -> None:
         vectorize_innermost(schedule, stage, target)
         return
     lanes = target.lanes
-    vectors = next(n for n in VECTORS if n == 1 or row.trips % (n * lanes) == 0)
+    uneven = VECTORS[0] if row.trips >= LONG * lanes else 1
+    vectors = next((n for n in VECTORS if row.trips % (n * lanes) == 0), uneven)
     width = schedule.split(row, vectors * lanes)[1]
     even = row.trips % (vectors * lanes) == 0
     _run_in_vectors(schedule, schedule.rfactor(stage, width), lanes, even=even)

@@ -133,6 +133,18 @@ func.func @gather(%x: tensor<9x32xf32>, %n: tensor<5xi64>) -> tensor<5x32xf32>
 """
 
 
+@pytest.mark.parametrize(("rows", "length"), [(33, 133), (4, 64), (35, 16), (3, 300)])
+def test_softmax_of_any_size(rows: int, length: int):
+    text = SOFTMAX.replace("21", str(length)).replace("<3x", f"<{rows}x")
+    text = text.replace("<3xf32>", f"<{rows}xf32>").replace("%i: 3", f"%i: {rows}")
+    module = lowered(text, "x86-64-v4", "vectorize-loops")
+    module.verify()
+    (x,) = random_inputs(text)
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    expected = e / e.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(run(module, [x])[0], expected, rtol=2e-5, atol=1e-7)
+
+
 def test_a_transpose_reads_whole_cache_lines():
     module = lowered(TRANSPOSE, "x86-64-v4", "vectorize-loops")
     loops_ = [op for op in module.walk() if isinstance(op, ForOp)]
