@@ -17,10 +17,19 @@ Array = NDArray[Any]
 
 
 def winograd_weights(op: graph.WinogradWeightsOp, w: Array) -> Array:
-    """Return G g G^T of every filter, in float64; as one product, since networks have millions."""
+    """Return G g G^T of every filter, computed in float64 and rounded once.
+
+    Shapes: w [F, C, 3, 3, ...], result [a, a, F, C, ...]. One filter a time, as networks have
+    hundreds of MB of them, and large products would start threads that wait for memory.
+    """
     matrix = np.array(op.algorithm.weights)
-    both = np.einsum("ai,bj->abij", matrix, matrix)
-    return np.tensordot(both, w.astype(np.float64), axes=((2, 3), (2, 3)))
+    both = np.kron(matrix, matrix)  # [a * a, 3 * 3]
+    filters, channels, _, _, *rest = w.shape
+    points = len(matrix)
+    result = np.empty((filters, channels, points * points, int(np.prod(rest))), w.dtype)
+    for given, made in zip(w, result, strict=True):
+        made[...] = both @ given.reshape(channels, both.shape[1], -1).astype(np.float64)
+    return np.moveaxis(result.reshape(filters, channels, points, points, *rest), (2, 3), (0, 1))
 
 
 def winograd_conv(op: graph.ConvOp, x: Array, w: Array) -> Array:
