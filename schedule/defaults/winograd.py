@@ -35,6 +35,7 @@ from nn_opt.schedule.nest import (
 from nn_opt.schedule.schedule import Schedule
 
 PARALLEL_WORK = 100_000  # additions: about 5 us of one core, below which threads do not pay
+GROUP_TILES = 16  # what is transformed of so many tiles mostly fits L2, beside the weights
 MEMORY_BOUND_TILES = 4  # with so few, weights are read as fast as one stream of them comes
 
 
@@ -134,9 +135,8 @@ def group_of(rows: int, columns: int, channels: int, filters: int, target: Targe
     fitting = max(1, min(registers, target.l1_bytes * 3 // 4 // (4 * channels)))
     wide = _even(columns, fitting)
     high = _even(rows, fitting // wide) if wide == columns else 1
-    whole = registers // (high * wide) if wide == columns else 1
-    parts = max(1, min(whole, -(-rows // high)))
     tiles = high * wide
+    parts = min(GROUP_TILES // tiles, -(-rows // high)) if wide == columns else 1
     two = MEMORY_BOUND_TILES < tiles <= registers // 2 and filters % 2 == 0
     return Group(high, wide, parts, 2 if two else 1)
 

@@ -91,6 +91,11 @@ def test_groups_fit_registers_and_cache(image: tuple[int, int], channels: int, g
     assert (found.rows, found.columns, found.parts, found.vectors) == group
 
 
+def test_few_registers_take_a_group_in_parts():
+    found = group_of(4, 4, 256, 4, TARGETS["x86-64-v3"])
+    assert (found.rows, found.columns, found.parts, found.vectors) == (2, 4, 2, 1)
+
+
 def test_long_steps_are_split_over_threads_inside_a_group():
     module = lowered(Case(4, 28, 56, inputs=8, filters=8), "x86-64-v4", "apply-schedule")
     parallel = [op for op in module.walk() if isinstance(op, ForOp) and op.how is ForKind.PARALLEL]
