@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,8 +62,14 @@ class Lowered:
 
     manifest: Manifest
     text: str
-    weights: Block
     machine: Target
+    arrays: Sequence[Any]
+    offsets: Sequence[int]
+
+    @cached_property
+    def weights(self) -> Block:
+        """One block with all weights, filled when it is first asked for."""
+        return pack_weights(self.arrays, self.offsets, self.manifest.weight_bytes)
 
 
 def build(
@@ -80,8 +88,10 @@ def build(
     lowered = lower(
         module, target, options, deterministic=deterministic, profile=profile, progress=progress
     )
-    code = emit_object(lowered.text, lowered.machine)
-    return Artifact(lowered.manifest, code, lowered.weights)
+    with ThreadPoolExecutor(1) as workers:  # while LLVM works, Python is free to pack weights
+        code = workers.submit(emit_object, lowered.text, lowered.machine)
+        weights = lowered.weights
+    return Artifact(lowered.manifest, code.result(), weights)
 
 
 def lower(
@@ -116,7 +126,7 @@ def lower(
         kernels=watch.kernels,
         arena_plan=arena_plan(module),
     )
-    return Lowered(manifest, text, pack_weights(arrays, offsets, size), machine)
+    return Lowered(manifest, text, machine, arrays, offsets)
 
 
 def level_text(

@@ -36,18 +36,21 @@ class Span:
 def spans_of(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> list[Span]:
     """Return what one iteration of `loop` covers in each dimension of the accessed buffer."""
     spans: list[Span] = []
+    inner = {k for k, v in enumerate(block.indices) if is_inside(loop_of(v), loop)}
     for dimension, expr in enumerate(access_exprs(access, block)):
         if expr is None:
             problem = f"stage {block.stage.data!r} reads dimension {dimension} data-dependently"
             refuse(block, problem, hint="keep its producer outside")
-        spans.append(_span(expr, block, loop))
+        spans.append(_span(expr, block, inner))
     return spans
 
 
-def _span(expr: AffineExpr, block: BlockOp, loop: ForOp) -> Span:
-    """Split an index over a block's variables into a part outside `loop`'s body and a range."""
+def _span(expr: AffineExpr, block: BlockOp, inner: set[int]) -> Span:
+    """Split an index over a block's variables into a part outside a loop and a range.
+
+    `inner` are the positions of the variables that run inside the loop's body.
+    """
     indices = list(block.indices)
-    inner = {k for k, v in enumerate(indices) if is_inside(loop_of(v), loop)}
     form = linear(simplify(expr, ranges_of(indices)))  # without loops of one trip
     outside: dict[AffineExpr, int] = {}
     inside: dict[AffineExpr, int] = {}
