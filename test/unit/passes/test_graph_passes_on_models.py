@@ -18,7 +18,9 @@ from nn_opt.registry import load_pass
 
 TOLERANCE = 1e-5  # float32 sums in another order, weights scaled and rounded once
 PASSES = (*OPTIMIZE_GRAPH, "outline-kernels")
-OUTSIDE_KERNELS = CallOp | graph.ConstantOp | graph.ReshapeOp | graph.ScanOp | graph.YieldOp
+# No kernel of their own: reshapes are views, parts of a concatenation are written in place.
+IN_PLACE = graph.ConcatOp | graph.ConstantOp | graph.ReshapeOp
+OUTSIDE_KERNELS = CallOp | IN_PLACE | graph.ScanOp | graph.YieldOp
 
 
 def optimize(module: ModuleOp) -> None:
