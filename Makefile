@@ -32,7 +32,11 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-unit: $(STAMP)
+.models/.fetched: $(STAMP) bench/real_models.py
+	$(BIN)/python -m bench.real_models
+	@touch $@
+
+unit: $(STAMP) .models/.fetched
 	$(BIN)/python -m pytest -q
 
 lit: $(STAMP)
