@@ -49,6 +49,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     winograd: str = "auto",
+    precision: str = "f32",
     deterministic: bool = False,
     cache: bool | str | Path = True,
     progress: Progress | None = None,
@@ -58,8 +59,10 @@ def compile(
     Sizes that neither the model nor `dims` (by name) nor `shapes` (by input) states are those of
     the inputs at each first call with them. `cache` is the folder to use, or False for none.
     `winograd` "auto" lets 3x3 convolutions multiply less where that is faster, at an error of some
-    1e-5 of the outputs instead of 1e-6; "off" does not. `deterministic` results have the same bits
-    on machines with any width of vectors; with any number of threads, all results have.
+    1e-5 of the outputs instead of 1e-6; "off" does not. `precision` "bf16" lets convolutions and
+    matmuls multiply in bf16, at an error of some 1e-2 of the outputs, on a machine that can.
+    `deterministic` results have the same bits on machines with any width of vectors; with any
+    number of threads, all results have.
 
     Raises: DiagnosticError, VerifyException or PassFailedException for a model that cannot be
     compiled, RuntimeFault for one that cannot run on this machine, TypeError for no model at all.
@@ -67,7 +70,7 @@ def compile(
     count = thread_count(threads)
     builder = Builder(origin_of(source), target, dims or {}, shapes or {}, open_cache(cache))
     builder.progress = progress
-    builder.options = f"winograd={winograd}"
+    builder.options = f"winograd={winograd} precision={precision}"
     builder.deterministic = deterministic
     return Model(builder.signature(), builder, count)
 

@@ -24,6 +24,7 @@ OPTIMIZE_GRAPH = (
     "unfold-conv-transpose",  # convolutions and moves of pixels
     "pack-matmuls",  # weights in the order in which a tile reads them
     "choose-layout",  # blocked layouts; their transforms of weights are constant
+    "lower-precision",  # bf16 where that is asked for; its rounding of weights is constant
     "choose-convolution",  # Winograd where it is faster; it transforms weights, too
     "fold-constants",  # ... so compute them now
     "canonicalize",  # neighbouring layout transforms cancel
@@ -43,6 +44,7 @@ LOWER_TO_LLVM = (
     "flatten-accesses",  # fused loops walk through buffers in one step
     "partition-loops",  # tails leave the loops that need no test
     "compact-buffers",  # tiles keep only what one iteration touches
+    "tensorize-loops",  # loops marked with an intrinsic become it
     "vectorize-loops",  # loops marked `vector` become vector values
     "expand-math",  # functions without an instruction become polynomials
     "plan-memory",  # temporaries become offsets in one arena

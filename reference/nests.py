@@ -38,7 +38,7 @@ from nn_opt.reference.places import (
     unwritten,
 )
 from nn_opt.reference.scalars import as_type
-from nn_opt.reference.vectors import REDUCTIONS
+from nn_opt.reference.vectors import REDUCTIONS, dot
 
 MOST_LANES = 1 << 20  # of one value; more would only take memory
 
@@ -318,6 +318,11 @@ class Nest:
                 total = combine(self.value(op.acc), total)
         self.values[op.dest] = as_type(total, op.dest.type)
 
+    def run_dot(self, op: loop.DotOp) -> None:
+        """Each lane's group of products, summed exactly and rounded once."""
+        acc, a, b = (self.value(operand) for operand in op.operands)
+        self.values[op.result] = dot(op, acc, a, b)
+
 
 RULES: dict[type[Operation], Callable[[Nest, Any], None]] = {
     loop.ForOp: Nest.run_for,
@@ -325,6 +330,7 @@ RULES: dict[type[Operation], Callable[[Nest, Any], None]] = {
     loop.BlockOp: Nest.run_block,
     loop.LoadOp: Nest.run_load,
     loop.GatherOp: Nest.run_gather,
+    loop.DotOp: Nest.run_dot,
     loop.StoreOp: Nest.run_store,
     loop.ApplyOp: Nest.run_apply,
     loop.AllocOp: Nest.run_alloc,

@@ -6,9 +6,11 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import vector
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
 
+from nn_opt.dialects.loop import DotOp
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.reference.scalars import as_type, fused_multiply_add
 from nn_opt.reference.tables import functions_of
@@ -83,6 +85,16 @@ def _store(op: Operation, values: PythonValues) -> PythonValues:
 
 def _bitcast(op: Operation, values: PythonValues) -> PythonValues:
     return (values[0].view(numpy_dtype(element_type(op.results[0]))),)
+
+
+def dot(op: DotOp, acc: Any, a: Any, b: Any) -> Any:
+    """Return acc plus each lane's group of products; the last axis is the lanes'."""
+    wide = np.float64 if isinstance(element_type(op.acc), AnyFloat) else np.int64
+    left = np.asarray(a)
+    left = left.view(np.uint8) if op.unsigned is not None else left
+    right = np.asarray(b).reshape(*np.shape(b)[:-1], -1, op.group)
+    total = (left[..., None, :].astype(wide) * right.astype(wide)).sum(-1)
+    return as_type(np.asarray(acc).astype(wide) + total, op.acc.type)
 
 
 FUNCTIONS: list[type[InterpreterFunctions]] = [

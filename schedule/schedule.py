@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from nn_opt.dialects import sched
 from nn_opt.dialects.loop import ForOp
-from nn_opt.schedule import inline, loops, moves, reduction, storage
+from nn_opt.schedule import inline, loops, moves, reduction, storage, tensorize
 from nn_opt.schedule import rfactor as factoring
 from nn_opt.schedule.nest import blocks_in, find_block, loop_name, loops_around, refuse
 
@@ -81,6 +81,12 @@ class Schedule:
         """Split a loop's iterations over threads."""
         op = sched.ParallelOp(self._handle(loop))
         loops.parallel(loop)
+        self._record(op)
+
+    def tensorize(self, loop: ForOp, intrinsic: str) -> None:
+        """Run a loop, with all that is in it, as an instruction: see `schedule.intrinsics`."""
+        op = sched.TensorizeOp(self._handle(loop), intrinsic)
+        tensorize.tensorize(loop, intrinsic)
         self._record(op)
 
     def compute_at(self, stage: str, loop: ForOp) -> None:

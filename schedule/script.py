@@ -46,6 +46,8 @@ def _apply(schedule: Schedule, op: Operation, loops: Loops) -> Loops | None:
             return [schedule.fuse(*loops)]
         case sched.CacheReadOp():
             schedule.cache_read(op.stage.data, op.operand.value.data)
+        case sched.TensorizeOp():
+            schedule.tensorize(loops[0], op.intrinsic.data)
         case sched.SetScopeOp():
             schedule.set_scope(op.stage.data, op.space.data)
         case _:

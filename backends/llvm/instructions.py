@@ -93,6 +93,8 @@ OVERLOADED: dict[str, tuple[int, ...]] = {
     "llvm.prefetch": (0,),
     "llvm.stacksave": (RESULT,),
     "llvm.stackrestore": (0,),
+    "llvm.x86.avx512bf16.dpbf16ps.512": (),
+    "llvm.x86.avx512.vpdpbusd.512": (),
 }
 REDUCTION = "llvm.vector.reduce."  # the others of this family carry their operand's type
 IMMEDIATE = {"llvm.memcpy", "llvm.memset", "llvm.abs", "llvm.ctlz", "llvm.cttz"}

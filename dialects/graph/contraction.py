@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, UnitAttr, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 
 from nn_opt.dialects.graph.fields import (
+    flag,
+    flag_def,
     int_def,
     integer,
     ints,
@@ -36,12 +38,25 @@ def check_bias(bias: SSAValue | None, channels: int) -> None:
         raise ValueError(f"bias has shape {list(shape_of(bias))}, expected {[channels]}")
 
 
+def sum_type(factor: SSAValue, wide: UnitAttr | None) -> Attribute:
+    """Return the element type of a sum of products.
+
+    Raises: ValueError if a wide sum is asked of numbers that have none.
+    """
+    element = element_type(factor)
+    if wide is None:
+        return element
+    if not isinstance(element, BFloat16Type | Float16Type):
+        raise ValueError(f"a wide sum of {element}, expected one of f16 or bf16")
+    return f32
+
+
 @irdl_op_definition
 class MatmulOp(GraphOp):
     """a @ b as numpy.matmul: batch axes broadcast, vectors are allowed.
 
     `weight_layout` is absent for a plain b; else b is one matrix in that layout of axes K and N,
-    such as NK32n [N/32, K, 32].
+    such as NK32n [N/32, K, 32]. With `wide`, half floats give sums in f32.
     """
 
     name = "graph.matmul"
@@ -51,14 +66,16 @@ class MatmulOp(GraphOp):
     a = operand_def(TensorType)
     b = operand_def(TensorType)
     weight_layout = opt_text_def()
+    wide = flag_def()
 
-    def __init__(self, a: SSAValue, b: SSAValue, *, weight_layout: str = ""):
-        self.build_inferred((a, b), {"weight_layout": opt_text(weight_layout)})
+    def __init__(self, a: SSAValue, b: SSAValue, *, weight_layout: str = "", wide: bool = False):
+        properties = {"weight_layout": opt_text(weight_layout), "wide": flag(wide)}
+        self.build_inferred((a, b), properties)
 
     def infer_result_types(self) -> list[Attribute]:
         check_same_elements(self.a, self.b)
         shape = matmul_shape(shape_of(self.a), self._matrix_shape())
-        return [tensor_type(shape, element_type(self.a))]
+        return [tensor_type(shape, sum_type(self.a, self.wide))]
 
     def _matrix_shape(self) -> Shape:
         """Return the shape of b as it would be if it were plain."""
@@ -77,6 +94,7 @@ class ConvOp(GraphOp):
 
     `layout` and `weight_layout` are absent for plain NCHW and OIHW, else see `blocked_conv_shape`;
     a blocked convolution takes no bias: add one shaped [F/16, 1, 1, 16] by graph.add.
+    With `wide`, half floats give sums in f32.
     `algorithm` "winograd2" or "winograd4" takes the weights as graph.winograd_weights makes them.
     """
 
@@ -95,6 +113,7 @@ class ConvOp(GraphOp):
     layout = opt_text_def()
     weight_layout = opt_text_def()
     algorithm = opt_text_def()
+    wide = flag_def()
 
     def __init__(
         self,
@@ -109,6 +128,7 @@ class ConvOp(GraphOp):
         layout: str = "",
         weight_layout: str = "",
         algorithm: str = "",
+        wide: bool = False,
     ):
         properties: dict[str, Attribute | None] = {
             "strides": ints(strides),
@@ -118,12 +138,13 @@ class ConvOp(GraphOp):
             "layout": opt_text(layout),
             "weight_layout": opt_text(weight_layout),
             "algorithm": opt_text(algorithm),
+            "wide": flag(wide),
         }
         self.build_inferred((x, w, b), properties)
 
     def infer_result_types(self) -> list[Attribute]:
         check_same_elements(*self.operands)
-        return [tensor_type(self._result_shape(), element_type(self.x))]
+        return [tensor_type(self._result_shape(), sum_type(self.x, self.wide))]
 
     def _result_shape(self) -> Shape:
         strides, pads = self.strides.get_values(), self.pads.get_values()

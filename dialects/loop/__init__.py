@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from nn_opt.dialects.loop.access import ApplyOp, LoadOp, StoreOp, lane_dimension
 from nn_opt.dialects.loop.block import BlockOp, Kind
 from nn_opt.dialects.loop.buffers import AllocOp, ArenaOp, ConstantOp, CopyOp, ViewOp
+from nn_opt.dialects.loop.dot import DotOp
 from nn_opt.dialects.loop.gather import GatherOp
 from nn_opt.dialects.loop.nest import ForKind, ForOp, IfOp
 from nn_opt.ir.vector_arith import accept_vectors
@@ -16,6 +17,7 @@ __all__ = [
     "BlockOp",
     "ConstantOp",
     "CopyOp",
+    "DotOp",
     "ForKind",
     "ForOp",
     "GatherOp",
@@ -40,6 +42,7 @@ Loop = Dialect(
         StoreOp,
         ApplyOp,
         GatherOp,
+        DotOp,
         AllocOp,
         ConstantOp,
         ViewOp,

@@ -243,6 +243,21 @@ class ParallelOp(_Annotation):
     name = "sched.parallel"
 
 
+@irdl_op_definition
+class TensorizeOp(IRDLOperation):
+    """Run the loop, with all that is in it, as an instruction that the compiler knows by name."""
+
+    name = "sched.tensorize"
+
+    loop = operand_def(LOOP)
+    intrinsic = prop_def(StringAttr)
+
+    assembly_format = "$loop `as` $intrinsic attr-dict"
+
+    def __init__(self, loop: SSAValue, intrinsic: str):
+        super().__init__(operands=[loop], properties={"intrinsic": StringAttr(intrinsic)})
+
+
 class _Move(IRDLOperation, ABC):
     stage = prop_def(StringAttr)
     loop = operand_def(LOOP)

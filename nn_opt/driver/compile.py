@@ -67,7 +67,8 @@ def _lower(options: Namespace) -> Lowered:
         if not info.is_static:
             fail(f"error: input {info} has unknown sizes\n  hint: give them by --dim or --shape")
     with progress_bar() as progress:
-        module, flags = origin.module(dims, shapes), f"winograd={options.winograd}"
+        module = origin.module(dims, shapes)
+        flags = f"winograd={options.winograd} precision={options.precision}"
         fixed = options.deterministic
         return lower(module, options.target, flags, deterministic=fixed, progress=progress)
 

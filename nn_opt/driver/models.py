@@ -30,6 +30,7 @@ class Parser(argparse.ArgumentParser):
 
 
 WINOGRAD = ("auto", "off", "force2", "force4")  # options of --choose-convolution
+PRECISIONS = ("f32", "bf16")  # options of --lower-precision
 
 
 def model_parser(name: str, purpose: str) -> Parser:
@@ -42,6 +43,7 @@ def model_parser(name: str, purpose: str) -> Parser:
     add("--dim", action="append", default=[], metavar="N=1", help="size of a named dimension")
     add("--shape", action="append", default=[], metavar="x=1x3x8x8", help="shape of an input")
     add("--winograd", default="auto", choices=WINOGRAD, help="fewer multiplications (auto)")
+    add("--precision", default="f32", choices=PRECISIONS, help="of products: bf16 rounds (f32)")
     add("--deterministic", action="store_true", help="the same bits on machines of any width")
     add("--no-cache", action="store_true", help="compile anew and keep nothing")
     add("--debug", action="store_true", help="show a traceback with an error")

@@ -85,6 +85,7 @@ def _compile_and_run(
             dims=parse_dims(options.dim),
             shapes=parse_shapes(options.shape),
             winograd=options.winograd,
+            precision=options.precision,
             deterministic=options.deterministic,
             cache=not options.no_cache,
             progress=progress,

@@ -31,6 +31,10 @@ class Target:
         """The number of 32-bit lanes of a vector register."""
         return self.vector_bytes // 4
 
+    def has(self, feature: str) -> bool:
+        """Return whether the processor has a feature that LLVM calls so, as `features` lists."""
+        return f"+{feature}" in self.features.split(",")
+
 
 _X86 = "x86_64-unknown-linux-gnu"
 _ARM = "aarch64-unknown-linux-gnu"
@@ -38,6 +42,7 @@ TARGETS = {
     "x86-64-v2": Target("x86-64-v2", _X86, "x86-64-v2", "", 16, 16),
     "x86-64-v3": Target("x86-64-v3", _X86, "x86-64-v3", "", 32, 16),
     "x86-64-v4": Target("x86-64-v4", _X86, "x86-64-v4", "", 64, 32),
+    "zen4": Target("zen4", _X86, "znver4", "+avx512bf16,+avx512vnni", 64, 32),
     "neon": Target("neon", _ARM, "cortex-a76", "", 16, 32),
 }
 DEFAULT = TARGETS["x86-64-v4"]

@@ -6,6 +6,7 @@ from xdsl.dialects.func import FuncOp
 
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
 from nn_opt.ir.target import Target
+from nn_opt.schedule.defaults.dots import dot_intrinsic, schedule_dots
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import is_reduction, stages, work
 from nn_opt.schedule.defaults.inlining import inline_stages
@@ -47,7 +48,10 @@ def _schedule_stages(schedule: Schedule, target: Target) -> None:
         schedule_rows(schedule, target)
         return
     untouched = [b.stage.data for b in stages(schedule.function) if b is not reductions[0]]
-    if is_window(reductions[0], target):
+    intrinsic = dot_intrinsic(schedule, reductions[0].stage.data, tile, target)
+    if intrinsic is not None:
+        schedule_dots(schedule, reductions[0].stage.data, tile, intrinsic, target)
+    elif is_window(reductions[0], target):
         schedule_window(schedule, reductions[0].stage.data, target)
     else:
         schedule_tiled(schedule, reductions[0].stage.data, tile, target)

@@ -1,0 +1,136 @@
+"""Sums of products of narrow numbers (bf16, int8): the register tile of instructions that sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import Float32Type
+from xdsl.utils.exceptions import PassFailedException
+
+from nn_opt.dialects.loop import BlockOp, ForOp, Kind
+from nn_opt.ir.target import Target
+from nn_opt.ir.types import element_type, shape_of
+from nn_opt.schedule.defaults.elementwise import schedule_pass
+from nn_opt.schedule.defaults.facts import (
+    loads_of,
+    may_leave,
+    par_axes,
+)
+from nn_opt.schedule.defaults.tiled import Tile, follower_of
+from nn_opt.schedule.intrinsics import INTRINSICS, Intrinsic
+from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read
+from nn_opt.schedule.schedule import Schedule
+
+UNROLLED = 8  # groups a turn: all channels of a block
+
+
+def dot_intrinsic(schedule: Schedule, stage: str, tile: Tile, target: Target) -> str | None:
+    """Return the intrinsic that computes a stage's tile, if the target has one.
+
+    It is found by trying on a copy, where a stage has factors of other than 32 bits at all.
+    """
+    block = find_block(schedule.function, stage)
+    if all(element_type(load.memref) == Float32Type() for load in loads_in(block)):
+        return None
+    for intrinsic in INTRINSICS.values():
+        if target.has(intrinsic.feature) and _fits(schedule, stage, tile, intrinsic):
+            return intrinsic.name
+    return None
+
+
+def _fits(schedule: Schedule, stage: str, tile: Tile, intrinsic: Intrinsic) -> bool:
+    trial = Schedule(schedule.function.clone())
+    block = find_block(trial.function, stage)
+    lanes, group = sizes_of(intrinsic)
+    sizes = block.axis_sizes
+    if sizes[tile.lane_axis] % lanes or sizes[-1] % group:
+        return False
+    for operand in list(_padded(trial, stage)):
+        trial.cache_read(stage, operand)
+    loops = trial.axes(stage)
+    trial.decompose_init(stage, loops[0])
+    _, lane = trial.split(loops[tile.lane_axis], lanes)
+    _, pair = trial.split(loops[-1], group)
+    outer = [loop for loop in trial.axes(stage) if loop not in (lane, pair)]
+    trial.reorder(*outer, lane, pair)
+    try:
+        trial.tensorize(lane, intrinsic.name)
+    except PassFailedException:
+        return False
+    return True
+
+
+def sizes_of(intrinsic: Intrinsic) -> tuple[int, int]:
+    """Return the lanes of an intrinsic and the size of a group of products on each."""
+    a, _, acc = intrinsic.buffers
+    return shape_of(acc)[0], shape_of(a)[0]
+
+
+def schedule_dots(
+    schedule: Schedule, stage: str, tile: Tile, intrinsic: str, target: Target
+) -> None:
+    """Cut the output into register tiles, sum into each, and finish it before it is stored."""
+    follower = follower_of(schedule, stage)
+    copies = [schedule.cache_read(stage, operand) for operand in list(_padded(schedule, stage))]
+    outer, tiled = _tile_loops(schedule, stage, tile, INTRINSICS[intrinsic])
+    schedule.reverse_compute_at(follower, outer[-1])
+    block = find_block(schedule.function, stage)
+    init = schedule.decompose_init(stage, loops_around(block)[len(outer)])
+    innermost = schedule.axes(follower)[-1]
+    if innermost.trips > tile.lanes:
+        schedule.split(innermost, tile.lanes)
+    for name in (init, follower):
+        *others, lane = schedule.axes(name)
+        schedule.vectorize(lane)
+        _unroll(schedule, name, others[len(outer) :])
+    schedule.tensorize(tiled[-1], intrinsic)
+    _unroll(schedule, stage, tiled[:-1])
+    schedule.set_scope(stage, "register")
+    for copy in copies:
+        schedule_pass(schedule, copy, target)
+
+
+def _unroll(schedule: Schedule, stage: str, loops: list[ForOp]) -> None:
+    block = find_block(schedule.function, stage)
+    for loop in loops:
+        if kinds_bound(loop, block) == {Kind.PAR} and loop.trips > 1:
+            schedule.unroll(loop)
+
+
+def _padded(schedule: Schedule, stage: str) -> Iterator[int]:
+    block = find_block(schedule.function, stage)
+    for operand, buffer in enumerate(read(block)):
+        if any(may_leave(load, block) for load in loads_of(buffer, block)):
+            yield operand
+
+
+def _tile_loops(
+    schedule: Schedule, stage: str, tile: Tile, intrinsic: Intrinsic
+) -> tuple[list[ForOp], list[ForOp]]:
+    """Split and reorder the loops of a stage; return those around the tile, and the tile's own."""
+    loops = schedule.axes(stage)
+    block: BlockOp = find_block(schedule.function, stage)
+    lanes, group = sizes_of(intrinsic)
+    outer = {axis: loops[axis] for axis in par_axes(block)}
+    reduce = [loop for axis, loop in enumerate(loops) if axis not in outer]
+    inner: list[ForOp] = []
+    if tile.row_axis is not None and tile.rows > 1:
+        outer[tile.row_axis], row = schedule.split(loops[tile.row_axis], tile.rows)
+        inner.append(row)
+    panel, lane = schedule.split(loops[tile.lane_axis], lanes)
+    outer[tile.lane_axis] = panel
+    if tile.vectors > 1:
+        outer[tile.lane_axis], column = schedule.split(panel, tile.vectors)
+        inner.append(column)
+    groups, pair = schedule.split(reduce.pop(), group)
+    reduce.append(groups)
+    if groups.trips % UNROLLED == 0:
+        reduce[-1:] = schedule.split(groups, UNROLLED)
+    order = list(outer.values())
+    if tile.row_axis is not None:
+        order.remove(outer[tile.lane_axis])
+        order.insert(order.index(outer[tile.row_axis]), outer[tile.lane_axis])
+    schedule.reorder(*order, *reduce, *inner, lane, pair)
+    if reduce[-1].trips == UNROLLED:
+        schedule.unroll(reduce[-1])
+    return order, [*inner, lane]
