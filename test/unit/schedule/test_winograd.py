@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from winograd_kernels import Case
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import PassFailedException
 
+from nn_opt.backends.llvm import print_module
+from nn_opt.backends.llvm.object import emit_assembly
 from nn_opt.dialects.loop import AllocOp, ForKind, ForOp
 from nn_opt.ir.target import TARGETS, set_target
 from nn_opt.ir.types import memory_space, shape_of
@@ -143,3 +148,20 @@ def test_a_stacked_stage_has_no_single_formula():
     schedule = schedule_of(Case(2, 6, 6))
     with pytest.raises(PassFailedException, match="inline"):
         schedule.inline("conv.y")
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize(
+    "case", [Case(4, 28, 56), Case(4, 28, 28), Case(2, 7, 7)], ids=["row", "rows", "image"]
+)
+def test_products_never_leave_registers(target: str, case: Case):
+    lanes = TARGETS[target].lanes
+    ctx, module = replace(case, lanes=lanes).loops()
+    set_target(module, target)
+    for name in (*STEPS, "plan-memory", "convert-loop-to-llvm"):
+        load_pass(name)().apply(ctx, module)
+    code = emit_assembly(print_module(module), TARGETS[target])
+    blocks = [block.splitlines() for block in re.split(r"\n\.L\w+:", code)]
+    product = max(blocks, key=lambda lines: sum("vfmadd" in line for line in lines) / len(lines))
+    assert sum("vfmadd" in line for line in product) >= 4 * 7
+    assert not [line for line in product if "(%rsp)" in line and re.search("[yz]mm", line)]
