@@ -56,9 +56,12 @@ class Resource:
         return self._key[0]
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return isinstance(other, Resource) and hash(self) == hash(other) and self.key == other.key
+        if self is other or not isinstance(other, Resource):
+            return self is other
+        both_here = self.array is not None and other.array is not None
+        if both_here and hash(self) != hash(other):
+            return False
+        return self.key == other.key
 
     def __hash__(self) -> int:
         """Tell most arrays apart by three elements, as computing a key reads all of them."""
