@@ -32,11 +32,15 @@ class Mismatch(Exception):
 
 @dataclass
 class Match:
-    """The accesses of a nest that stand for each buffer of an intrinsic."""
+    """The accesses of a nest that stand for each buffer of an intrinsic.
+
+    `agreed` counts what was found alike, to tell which of several failures came closest.
+    """
 
     intrinsic: Intrinsic
     loops: list[ForOp]
     bound: dict[SSAValue, Access] = field(default_factory=dict[SSAValue, Access])
+    agreed: int = 0
 
     @property
     def accesses(self) -> list[Access]:
@@ -55,6 +59,8 @@ def unify(intrinsic: Intrinsic, nest: ForOp) -> Match:
     if [loop.trips for loop in loops] != sizes:
         have = " x ".join(f"{loop_name(loop)} of {loop.trips}" for loop in loops)
         raise Mismatch(f"its loops are {have}, expected {' x '.join(map(str, sizes))}")
+    if isinstance(stage := body.parent_op(), BlockOp):
+        _require_plain(stage, loops)
     stores = [op for op in body.ops if isinstance(op, StoreOp)]
     (goal,) = [op for op in pattern.ops if isinstance(op, StoreOp)]
     if len(stores) != 1:
@@ -76,7 +82,6 @@ def _descend(nest: ForOp) -> tuple[list[ForOp], Block]:
     if isinstance(body.first_op, BlockOp):
         if body.first_op is not body.last_op:
             raise Mismatch(f"{loop_name(loops[-1])} holds several stages")
-        _require_plain(body.first_op, loops)
         body = body.first_op.body.block
     return loops, body
 
@@ -109,21 +114,22 @@ def _unify_value(match: Match, wanted: list[ForOp], goal: SSAValue, value: SSAVa
 
 
 def _unify_operands(match: Match, wanted: list[ForOp], pattern: Operation, op: Operation) -> None:
-    """Unify operands, in any order that the operation allows; the first failure is the reason."""
+    """Unify operands, in any order that the operation allows; the closest says why not."""
     count = SWAPS.get(type(op), 0)
-    reason: Mismatch | None = None
+    reason, reached = Mismatch(""), -1
     for order in permutations(range(count)):
         operands = [op.operands[k] for k in order] + list(op.operands[count:])
         before = dict(match.bound)
+        match.agreed = 0
         try:
             for goal, value in zip(pattern.operands, operands, strict=True):
                 _unify_value(match, wanted, goal, value)
         except Mismatch as mismatch:
+            if match.agreed > reached:
+                reason, reached = mismatch, match.agreed
             match.bound = before
-            reason = reason or mismatch
         else:
             return
-    assert reason is not None, "there is at least one order"
     raise reason
 
 
@@ -139,6 +145,7 @@ def _bind(match: Match, wanted: list[ForOp], pattern: Access, access: Access) ->
         if moved != expected:
             moves = "by no constant" if moved is None else f"by {moved}"
             raise Mismatch(f"{what} moves {moves} with {loop_name(loop)}, expected {expected}")
+        match.agreed += 1
     known = match.bound.setdefault(pattern.memref, access)
     if known.memref is not access.memref or place(known)[:2] != place(access)[:2]:
         raise Mismatch(f"{what} is not at the place of the other access that it belongs with")

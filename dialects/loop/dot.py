@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.types import element_type, shape_of
+from nn_opt.ir.types import element_type, lanes_of, shape_of, vector_type
 
 
 @irdl_op_definition
@@ -54,7 +54,7 @@ class DotOp(IRDLOperation):
 
     def verify_(self) -> None:
         lanes, group = shape_of(self.acc)[0], self.group
-        expected = VectorType(element_type(self.a), [lanes * group])
+        expected = vector_type(lanes * group, element_type(self.a))
         if self.b.type != expected:
             raise VerifyException(complaint(self, f"b is {self.b.type}, expected {expected}"))
         if self.result.type != self.acc.type:
@@ -83,9 +83,10 @@ class DotOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         acc, _, a = parser.parse_type(), parser.parse_punctuation(","), parser.parse_type()
-        if not isinstance(acc, VectorType) or not isinstance(a, VectorType) or len(names) != 3:
+        sizes = lanes_of(acc), lanes_of(a)
+        if sizes[0] is None or sizes[1] is None or len(names) != 3:
             parser.raise_error("loop.dot takes acc, a, b : the vector types of acc and a")
-        b = VectorType(a.get_element_type(), [shape_of(acc)[0] * shape_of(a)[0]])
+        b = vector_type(sizes[0] * sizes[1], element_type(a))
         values = parser.resolve_operands(names, [acc, a, b], parser.pos)
         op = cls(*values, unsigned=unsigned)
         op.attributes |= attributes

@@ -239,3 +239,19 @@ func.func @cast_index(%i: i32) {
   %a = arith.index_cast %i : i32 to i64
   func.return
 }
+
+// -----
+
+func.func @float_in_integer(%s: vector<16xi32>, %a: vector<2xbf16>, %b: vector<32xbf16>) {
+  // expected-error@+1 {{sums bf16 in i32}}
+  %u = loop.dot %s, %a, %b : vector<16xi32>, vector<2xbf16>
+  func.return
+}
+
+// -----
+
+func.func @sign_of_a_float(%s: vector<16xf32>, %a: vector<2xbf16>, %b: vector<32xbf16>) {
+  // expected-error@+1 {{bf16 has no sign to drop}}
+  %u = loop.dot unsigned %s, %a, %b : vector<16xf32>, vector<2xbf16>
+  func.return
+}

@@ -129,3 +129,12 @@ func.func @vectors(%f: vector<4xf32>, %i: vector<4xi32>, %c: i1) {
   %w = arith.fptosi %f : vector<4xf32> to vector<4xi32>
   func.return
 }
+
+// CHECK-LABEL: @dots
+func.func @dots(%s: vector<16xf32>, %a: vector<2xbf16>, %b: vector<32xbf16>, %t: vector<4xi32>, %c: vector<4xi8>, %d: vector<16xi8>) {
+  // CHECK-NEXT: %u = loop.dot %s, %a, %b : vector<16xf32>, vector<2xbf16>
+  %u = loop.dot %s, %a, %b : vector<16xf32>, vector<2xbf16>
+  // CHECK-NEXT: %v = loop.dot unsigned %t, %c, %d {note} : vector<4xi32>, vector<4xi8>
+  %v = loop.dot unsigned %t, %c, %d {note} : vector<4xi32>, vector<4xi8>
+  func.return
+}

@@ -19,6 +19,8 @@ sched.script for @conv {
   sched.unroll %a
   // CHECK-NEXT: sched.vectorize %d
   sched.vectorize %d
+  // CHECK-NEXT: sched.tensorize %c as "dot_bf16x2"
+  sched.tensorize %c as "dot_bf16x2"
   // CHECK-NEXT: sched.parallel %nf
   sched.parallel %nf
   // CHECK-NEXT: sched.cache_write "conv"

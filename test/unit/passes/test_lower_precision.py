@@ -1,0 +1,132 @@
+"""precision=bf16: products of rounded numbers, sums in f32; refused where no machine can."""
+# ruff: noqa: E501  (lines of IR)
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from programs import apply, normal, op_names, program
+
+from nn_opt.compiler import compile
+from nn_opt.dialects.loop import DotOp
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.parsing import make_context
+from nn_opt.ir.target import host, set_target
+from nn_opt.passes.fold_constants import FoldConstantsPass
+from nn_opt.passes.lower_precision import FEATURE, LowerPrecisionPass
+from nn_opt.pipelines import expand, run_passes
+from nn_opt.reference import run
+
+MATMUL = """
+func.func @main(%x: tensor<{m}x{k}xf32>, %b: tensor<{n}xf32>) -> tensor<{m}x{n}xf32> {{
+  %w = graph.constant #graph.resource<"w"> : tensor<{k}x{n}xf32>
+  %p = graph.matmul %x, %w : (tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %y = graph.add %p, %b : (tensor<{m}x{n}xf32>, tensor<{n}xf32>) -> tensor<{m}x{n}xf32>
+  func.return %y : tensor<{m}x{n}xf32>
+}}"""
+BLOCK = """
+func.func @main(%x: tensor<1x{c}x{h}x{h}xf32>) -> tensor<1x{c}x{h}x{h}xf32> {{
+  %w = graph.constant #graph.resource<"w"> : tensor<{c}x{c}x3x3xf32>
+  %v = graph.constant #graph.resource<"v"> : tensor<{c}x{c}x1x1xf32>
+  %a = graph.relu %x : tensor<1x{c}x{h}x{h}xf32>
+  %p = graph.conv %a, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x{c}x{h}x{h}xf32>, tensor<{c}x{c}x3x3xf32>) -> tensor<1x{c}x{h}x{h}xf32>
+  %r = graph.relu %p : tensor<1x{c}x{h}x{h}xf32>
+  %q = graph.conv %r, %v strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x{c}x{h}x{h}xf32>, tensor<{c}x{c}x1x1xf32>) -> tensor<1x{c}x{h}x{h}xf32>
+  %s = graph.add %q, %a : (tensor<1x{c}x{h}x{h}xf32>, tensor<1x{c}x{h}x{h}xf32>) -> tensor<1x{c}x{h}x{h}xf32>
+  func.return %s : tensor<1x{c}x{h}x{h}xf32>
+}}"""
+CAN_RUN = pytest.mark.skipif(not host().has(FEATURE), reason=f"this processor lacks {FEATURE}")
+Array = NDArray[Any]
+
+
+def rounded(x: Array) -> NDArray[np.float64]:
+    return x.astype(ml_dtypes.bfloat16).astype(np.float64)
+
+
+def block(x: Array, w: Array, v: Array) -> NDArray[np.float64]:
+    """Return what BLOCK computes of rounded numbers, in float64."""
+    a = rounded(np.maximum(x, 0))
+    padded = np.pad(a, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    p = np.einsum("ncpqrs,fcrs->nfpq", windows, rounded(w))
+    r = rounded(np.maximum(p, 0).astype(np.float32))
+    return np.einsum("ncpq,fc->nfpq", r, rounded(v)[:, :, 0, 0]) + a
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(5, 64, 32), (1, 34, 48)])
+def test_matmuls_multiply_rounded_numbers(m: int, k: int, n: int):
+    w, x, b = normal(k, n), normal(m, k, seed=1), normal(n, seed=2)
+    module = program(MATMUL.format(m=m, k=k, n=n), w=w)
+    set_target(module, "zen4")
+    apply(module, LowerPrecisionPass("bf16"), FoldConstantsPass())
+    assert op_names(module) == ["graph.cast", "graph.matmul", "graph.add"]
+    (result,) = run(module, [x, b])
+    np.testing.assert_allclose(result, rounded(x) @ rounded(w) + b, rtol=1e-5, atol=1e-5)
+
+
+@CAN_RUN
+@pytest.mark.parametrize(
+    ("m", "k", "n"), [(1, 64, 16), (1, 256, 128), (3, 66, 48), (17, 160, 32), (64, 96, 96)]
+)
+def test_compiled_matmuls(m: int, k: int, n: int):
+    """The instruction sums pairs without rounding between: f32 sums of k products, at least."""
+    w, x, b = normal(k, n), normal(m, k, seed=1), normal(n, seed=2)
+    model = compile(program(MATMUL.format(m=m, k=k, n=n), w=w), precision="bf16", cache=False)
+    expected = rounded(x) @ rounded(w) + b
+    np.testing.assert_allclose(model(x, b), expected, rtol=1e-5, atol=1e-4)
+    assert "dot_bf16x2" in model.ir("loop")
+
+
+@CAN_RUN
+@pytest.mark.parametrize(("c", "h"), [(16, 5), (32, 7), (48, 14), (32, 17)])
+def test_compiled_convolutions(c: int, h: int):
+    """Sums of 9 c products differ in f32; one that rounds to another bf16 moves the result."""
+    w, v = normal(c, c, 3, 3) / np.float32(3 * c**0.5), normal(c, c, 1, 1, seed=1)
+    x = normal(1, c, h, h, seed=2)
+    text = BLOCK.format(c=c, h=h)
+    model = compile(program(text, w=w, v=v), precision="bf16", winograd="off", cache=False)
+    expected = block(x, w, v)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(model(x) / scale, expected / scale, atol=2e-3)
+    assert np.abs(model(x) - expected).mean() / scale < 1e-5
+    exact = compile(program(text, w=w, v=v), winograd="off", cache=False)
+    assert 1e-4 < np.abs(model(x) - exact(x)).max() / scale < 2e-2
+
+
+@CAN_RUN
+def test_all_blocked_convolutions_become_dots():
+    w, v = normal(32, 32, 3, 3), normal(32, 32, 1, 1, seed=1)
+    module = program(BLOCK.format(c=32, h=14), w=w, v=v)
+    set_target(module, "zen4")
+    passes = expand("compile", "precision=bf16 winograd=off")
+    names = [step.name for step in passes]
+    run_passes(make_context(), module, passes[: names.index("tensorize-loops") + 1])
+    kernels = {op.parent_op() for op in module.walk() if isinstance(op, DotOp)}
+    assert len(kernels) >= 2
+    assert all(dot.group == 2 for dot in module.walk() if isinstance(dot, DotOp))
+
+
+def test_f32_changes_nothing():
+    module = program(MATMUL.format(m=2, k=4, n=16), w=normal(4, 16))
+    before = str(module)
+    apply(module, LowerPrecisionPass())
+    assert str(module) == before
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4", "x86-64-v3", "neon"])
+def test_a_target_without_the_instruction_is_refused(target: str):
+    module = program(MATMUL.format(m=2, k=4, n=16), w=normal(4, 16))
+    set_target(module, target)
+    with pytest.raises(DiagnosticError, match=f"the target '{target}' .* lacks {FEATURE}"):
+        apply(module, LowerPrecisionPass("bf16"))
+
+
+def test_deterministic_bf16_is_refused():
+    """Its plan is for a machine without the instruction, so that all machines agree."""
+    source = program(MATMUL.format(m=2, k=4, n=16), w=normal(4, 16))
+    with pytest.raises(DiagnosticError, match=f"lacks {FEATURE}"):
+        compile(source, precision="bf16", deterministic=True, cache=False)(normal(2, 4), normal(16))
