@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
 from nn_opt.ir.target import Target
+from nn_opt.ir.types import shape_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
     computes_floats,
@@ -182,16 +183,35 @@ def _expand(schedule: Schedule, stage: str, outer: ForOp) -> None:
 
 
 def _move_output(schedule: Schedule, names: Stages, followers: list[str], group: ForOp) -> None:
-    """Transform back at the end of a group, tile by tile, and finish each tile in registers."""
+    """Transform back at the end of a group, and finish the tiles while they are near.
+
+    Tiles that fit the image are finished in registers. Where some hang over, that would take code
+    of its own for each border, so all tiles of a block of channels are finished after each other.
+    """
     schedule.reverse_compute_at(names.y, group)
-    *_, tile, _ = schedule.axes(names.y)
+    *around, tile, lane = schedule.axes(names.y)
+    fits = all(_fits(schedule, name, names.y) for name in names.readers)
+    filters = [*around, tile][around.index(group) + 1] if group in around else group
     if len(followers) == len(names.readers):
         for name in followers:
-            schedule.reverse_compute_at(name, tile)
-            _expand(schedule, name, tile)
-    schedule.vectorize(schedule.axes(names.y)[-1])
+            schedule.reverse_compute_at(name, tile if fits else filters)
+            if fits:
+                _expand(schedule, name, tile)
+            else:
+                schedule.vectorize(schedule.axes(name)[-1])
+    schedule.vectorize(lane)
     if len(followers) == len(names.readers):
-        schedule.set_scope(names.y, "register")
+        schedule.set_scope(names.y, "register" if fits else "stack")
+
+
+def _fits(schedule: Schedule, stage: str, y: str) -> bool:
+    """Return whether the tiles end where the image does."""
+    tiles, image = find_block(schedule.function, y), find_block(schedule.function, stage)
+    alloc = local_buffer(tiles)
+    assert alloc is not None
+    size = shape_of(alloc.result)[0]
+    pairs = zip(tiles.axis_sizes[2:4], image.axis_sizes[2:4], strict=True)
+    return all(count * size == pixels for count, pixels in pairs)
 
 
 def _move_input(schedule: Schedule, stage: str, copy: str | None, group: ForOp) -> None:
