@@ -17,6 +17,7 @@ from nn_opt.dialects import graph
 from nn_opt.ir.resources import INLINE_ELEMENTS
 from nn_opt.passes.fusion_costs import elements
 from nn_opt.passes.fusion_groups import Group, Grouping
+from nn_opt.passes.fusion_rows import merge_rows
 from nn_opt.passes.fusion_sharing import Sharing
 
 
@@ -35,6 +36,7 @@ class FuseOpsPass(ModulePass):
         for block in blocks_to_group(op):
             grouping = Grouping(block, self.max_depth)
             kernels = Sharing(grouping, self.name).decide(grouping.groups())
+            kernels = merge_rows(grouping, kernels, self.name)
             for group in reversed(kernels):
                 form_region(group)
             erase_unread(grouping)

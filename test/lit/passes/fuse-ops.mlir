@@ -294,3 +294,54 @@ func.func private @a_kernel_is_not_grouped_again(%x: tensor<4xf32>) -> tensor<4x
   %r = graph.relu %x : tensor<4xf32>
   func.return %r : tensor<4xf32>
 }
+
+// -----
+
+// A layer norm reads its rows once: both reductions join the kernel that reads them.
+// CHECK-LABEL: @layer_norm_is_one_kernel
+// CHECK:       graph.fused
+// CHECK:         graph.reduce
+// CHECK:         graph.reduce
+// CHECK:         graph.sqrt
+// CHECK:         graph.div
+// CHECK:       graph.yield
+// CHECK-NOT:   graph.fused
+func.func @layer_norm_is_one_kernel(%x: tensor<2x5x64xf32>, %g: tensor<64xf32>) -> tensor<2x5x64xf32> {
+  %e = graph.constant dense<1.0e-5> : tensor<f32>
+  %m = graph.reduce %x kind "mean" axes [2] keepdims : (tensor<2x5x64xf32>) -> tensor<2x5x1xf32>
+  %d = graph.sub %x, %m : (tensor<2x5x64xf32>, tensor<2x5x1xf32>) -> tensor<2x5x64xf32>
+  %s = graph.mul %d, %d : (tensor<2x5x64xf32>, tensor<2x5x64xf32>) -> tensor<2x5x64xf32>
+  %v = graph.reduce %s kind "mean" axes [-1] keepdims : (tensor<2x5x64xf32>) -> tensor<2x5x1xf32>
+  %w = graph.add %v, %e : (tensor<2x5x1xf32>, tensor<f32>) -> tensor<2x5x1xf32>
+  %r = graph.sqrt %w : tensor<2x5x1xf32>
+  %q = graph.div %d, %r : (tensor<2x5x64xf32>, tensor<2x5x1xf32>) -> tensor<2x5x64xf32>
+  %y = graph.mul %q, %g : (tensor<2x5x64xf32>, tensor<64xf32>) -> tensor<2x5x64xf32>
+  func.return %y : tensor<2x5x64xf32>
+}
+
+// -----
+
+// Somebody else reads the mean, so it stays a kernel.
+// CHECK-LABEL: @second_reader_keeps_a_reduction
+// CHECK:       graph.fused
+// CHECK:         graph.reduce
+// CHECK:       graph.fused
+// CHECK:         graph.sub
+func.func @second_reader_keeps_a_reduction(%x: tensor<5x64xf32>) -> (tensor<5x64xf32>, tensor<5x1xf32>) {
+  %m = graph.reduce %x kind "mean" axes [1] keepdims : (tensor<5x64xf32>) -> tensor<5x1xf32>
+  %d = graph.sub %x, %m : (tensor<5x64xf32>, tensor<5x1xf32>) -> tensor<5x64xf32>
+  func.return %d, %m : tensor<5x64xf32>, tensor<5x1xf32>
+}
+
+// -----
+
+// Columns are no rows, and a row that is much longer does not stay in cache.
+// CHECK-LABEL: @other_axes_and_long_rows_stay_apart
+// CHECK-COUNT-4: graph.fused
+func.func @other_axes_and_long_rows_stay_apart(%x: tensor<5x64xf32>, %z: tensor<2x8192xf32>) -> (tensor<5x64xf32>, tensor<2x8192xf32>) {
+  %m = graph.reduce %x kind "max" axes [0] keepdims : (tensor<5x64xf32>) -> tensor<1x64xf32>
+  %d = graph.sub %x, %m : (tensor<5x64xf32>, tensor<1x64xf32>) -> tensor<5x64xf32>
+  %n = graph.reduce %z kind "max" axes [1] keepdims : (tensor<2x8192xf32>) -> tensor<2x1xf32>
+  %f = graph.sub %z, %n : (tensor<2x8192xf32>, tensor<2x1xf32>) -> tensor<2x8192xf32>
+  func.return %d, %f : tensor<5x64xf32>, tensor<2x8192xf32>
+}

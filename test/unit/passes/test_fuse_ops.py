@@ -6,6 +6,7 @@ import pytest
 from programs import apply, assert_same, program
 from xdsl.dialects.builtin import ModuleOp
 
+from nn_opt.compiler import compile
 from nn_opt.dialects import graph
 from nn_opt.ir.remarks import collect_remarks
 from nn_opt.passes.canonicalize import CanonicalizePass
@@ -92,10 +93,7 @@ CASES = {
     "layer_norm": Expected(
         LAYER_NORM,
         [
-            ["add"],
-            ["reduce"],
-            ["sub", "mul", "reduce", "add", "sqrt"],
-            ["sub", "div"],
+            ["add", "reduce", "sub", "mul", "reduce", "add", "sqrt", "div"],
         ],
     ),
     "gelu": Expected(GELU, [["matmul", "add", "div", "erf", "add", "mul", "mul"]]),
@@ -167,17 +165,19 @@ def test_random_programs_keep_their_results(seed: int):
     left = {op.name for op in entry_function(module).body.block.ops}
     assert left <= {"func.call", "graph.reshape", "func.return"}
     for kernel in module.ops:
-        anchors = (graph.MatmulOp, graph.ReduceOp, graph.SoftmaxOp)
-        assert kernel is entry_function(module) or (
-            sum(isinstance(op, anchors) for op in kernel.walk()) <= 1
-        )
+        if kernel is not entry_function(module):
+            anchors = (graph.MatmulOp, graph.ReduceOp, graph.SoftmaxOp)
+            kinds = [type(op) for op in kernel.walk() if isinstance(op, anchors)]
+            assert len(kinds) <= 1 or set(kinds) == {graph.ReduceOp}
 
 
 def test_every_value_of_several_readers_is_explained():
     module = program(LAYER_NORM)
     with collect_remarks() as remarks:
         apply(module, FuseOpsPass())
-    said = {remark.operation: remark.text for remark in remarks}
+    said: dict[str, str] = {}
+    for remark in remarks:  # the first of each: what is done with the value
+        said.setdefault(remark.operation, remark.text)
     # %h: 96 bytes kept: read 192, written 96, read thrice 288; recomputed: read 3 x 192. 0 saved.
     assert (
         said["graph.add"]
@@ -185,3 +185,16 @@ def test_every_value_of_several_readers_is_explained():
     )
     # %d: kept: read 112, written 96, read twice 192; recomputed: read 2 x 112. 176 bytes saved.
     assert said["graph.sub"].startswith("computed again in each of 2 readers: 176 bytes")
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (3, 37, 100), (128, 768), (5, 2, 21)])
+def test_compiled_layer_norm(shape: tuple[int, ...]):
+    sizes, row = "x".join(map(str, shape)), "x".join(map(str, (*shape[:-1], 1)))
+    text = LAYER_NORM.replace("4x6x", f"{sizes}x").replace("4x1x", f"{row}x")
+    text = text.replace("axes [1]", f"axes [{len(shape) - 1}]")
+    rng = np.random.default_rng(5)
+    x, r = (rng.standard_normal(shape).astype(np.float32) for _ in range(2))
+    h = x.astype(np.float64) + r
+    wanted = (h - h.mean(-1, keepdims=True)) / np.sqrt(h.var(-1, keepdims=True) + 1e-5)
+    found = compile(program(text), cache=False)(x, r)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
