@@ -19,11 +19,14 @@ def border_counts(load: loop.LoadOp, nest: loop.ForOp) -> Iterator[int]:
     """Yield the iterations before which a load's test changes: each on a border, if they are few.
 
     Only a loop that stays one is asked, of an index that otherwise moves with expanded loops:
-    those are straight code, in which every test on a border is decided.
+    those are straight code, in which every test on a border is decided. Where the load is on a
+    border already, what is left are corners: too few iterations for more code.
     """
     if nest.how in EXPANDED:
         return
     position = list(load.indices).index(nest.index)
+    if _on_a_border(load):
+        return
     for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
         form = linear(expr)
         pace = form.coefficient(position)
@@ -35,9 +38,19 @@ def border_counts(load: loop.LoadOp, nest: loop.ForOp) -> Iterator[int]:
         yield from _few(size - high, size - low, pace)
 
 
-def _others(form: Linear, position: int, indices: Sequence[SSAValue]) -> Range | None:
+def _on_a_border(load: loop.LoadOp) -> bool:
+    """Return whether an index that only expanded loops move leaves the buffer."""
+    for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
+        span = _others(linear(expr), None, load.indices)
+        if span is not None and (span[0] < 0 or span[1] >= size):
+            return True
+    return False
+
+
+def _others(form: Linear, position: int | None, indices: Sequence[SSAValue]) -> Range | None:
     """Return the range of an index without one loop; None if others than expanded ones move it."""
-    terms = {a: f for a, f in form.terms.items() if a != AffineDimExpr(position)}
+    own = None if position is None else AffineDimExpr(position)
+    terms = {a: f for a, f in form.terms.items() if a != own}
     used = set[int]().union(*(atom.used_dims() for atom in terms))
     loops = {k: _expanded_loop(indices[k]) for k in used}
     if position in used or None in loops.values():

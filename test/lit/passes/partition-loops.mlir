@@ -78,3 +78,28 @@ func.func @read_moved_by_a_rolled_loop_stays(%x: memref<10xf32>, %y: memref<10xf
   }
   func.return
 }
+
+// The first and the last row test their columns: only the rows between are split once more.
+// CHECK-LABEL: @corners_stay_tests
+func.func @corners_stay_tests(%x: memref<9x10xf32>, %y: memref<9x10xf32>) attributes {num_outputs = 1 : i64} {
+  // CHECK-NEXT: loop.for %{{.*}} = 0 to 10 {
+  // CHECK:      loop.for %{{.*}} = 0 to 7 {
+  // CHECK:        loop.for %{{.*}} = 0 to 8 {
+  // CHECK-NEXT:     loop.for %{{.*}} = 0 to 3 unroll {
+  // CHECK-NEXT:       loop.for %{{.*}} = 0 to 3 unroll {
+  // CHECK-NEXT:         loop.load %x[%{{.*}}, %{{.*}}] : memref<9x10xf32>
+  // CHECK:      loop.for %{{.*}} = 0 to 10 {
+  // CHECK-NOT:  loop.for %{{.*}} = 0 to 8
+  loop.for %i = 0 to 9 {
+    loop.for %j = 0 to 10 {
+      loop.for %r = 0 to 3 unroll {
+        loop.for %s = 0 to 3 unroll {
+          %a = loop.load %x[%i + %r - 1, %j + %s - 1] or 0.0 : memref<9x10xf32>
+          loop.store %a, %y[%i, %j] : memref<9x10xf32>
+        }
+      }
+    }
+  }
+  // CHECK: func.return
+  func.return
+}
