@@ -12,15 +12,19 @@ from nn_opt.ir.target import Target
 from nn_opt.ir.types import element_type, shape_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
+    axis_loops,
     loads_of,
     may_leave,
     par_axes,
+    step,
 )
-from nn_opt.schedule.defaults.tiled import Tile, follower_of
+from nn_opt.schedule.defaults.tiled import Tile, even, follower_of
 from nn_opt.schedule.intrinsics import INTRINSICS, Intrinsic
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read
 from nn_opt.schedule.schedule import Schedule
 
+ACCUMULATORS = 20  # of 32 registers: 24, with what is repeated, spill
+COLUMNS = 2
 UNROLLED = 8  # groups a turn: all channels of a block
 
 
@@ -104,6 +108,23 @@ def _padded(schedule: Schedule, stage: str) -> Iterator[int]:
             yield operand
 
 
+def _columns(block: BlockOp, tile: Tile) -> tuple[int, int] | None:
+    """Return an axis of blocks of lanes, and how many of them share each number that is repeated.
+
+    The repetition is an instruction of its own here, unlike that of an f32.
+    """
+    loops = axis_loops(block)
+    if tile.vectors > 1 or tile.row_axis is None:
+        return None
+    factors = [load for load in loads_in(block) if load.memref in read(block)]
+    repeated = [load for load in factors if step(load, block, loops[tile.lane_axis]) == 0]
+    for axis in par_axes(block):
+        moved = {step(load, block, loops[axis]) for load in repeated}
+        if axis < tile.row_axis and moved == {0} and loops[axis].trips % COLUMNS == 0:
+            return axis, COLUMNS
+    return None
+
+
 def _tile_loops(
     schedule: Schedule, stage: str, tile: Tile, intrinsic: Intrinsic
 ) -> tuple[list[ForOp], list[ForOp]]:
@@ -114,8 +135,14 @@ def _tile_loops(
     outer = {axis: loops[axis] for axis in par_axes(block)}
     reduce = [loop for axis, loop in enumerate(loops) if axis not in outer]
     inner: list[ForOp] = []
-    if tile.row_axis is not None and tile.rows > 1:
-        outer[tile.row_axis], row = schedule.split(loops[tile.row_axis], tile.rows)
+    columns, rows = _columns(block, tile), tile.rows
+    if columns is not None and tile.row_axis is not None:
+        axis, count = columns
+        outer[axis], column = schedule.split(loops[axis], count)
+        inner.append(column)
+        rows = even(loops[tile.row_axis].trips, ACCUMULATORS // count)
+    if tile.row_axis is not None and rows > 1:
+        outer[tile.row_axis], row = schedule.split(loops[tile.row_axis], rows)
         inner.append(row)
     panel, lane = schedule.split(loops[tile.lane_axis], lanes)
     outer[tile.lane_axis] = panel
