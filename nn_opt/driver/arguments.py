@@ -148,6 +148,12 @@ def _add_switches(parser: argparse.ArgumentParser) -> None:
     for name, text in switches.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)
     parser.add_argument(
+        "--elide",
+        dest="inline_weights",
+        action="store_false",
+        help="print the keys of weights instead of their values (default)",
+    )
+    parser.add_argument(
         "--verify-each",
         action=argparse.BooleanOptionalAction,
         default=True,

@@ -148,6 +148,8 @@ def test_weights_go_out_and_come_back(tmp_path: Path, capsys: pytest.CaptureFixt
     assert array.tolist() == [float(n) for n in range(40)]
     assert main([keyed[0], "--weights", keyed[1], "--inline-weights"]) == 0
     assert capsys.readouterr().out.split("dense")[1] == inline.split("dense")[1]
+    assert main([keyed[0], "--weights", keyed[1], "--inline-weights", "--elide"]) == 0
+    assert capsys.readouterr().out == text
 
 
 def _with_resource(folder: Path) -> tuple[str, str]:
