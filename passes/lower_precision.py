@@ -15,14 +15,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph import Fusion
+from nn_opt.dialects.graph.winograd import ALGORITHMS
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.target import Target, target_of
 from nn_opt.ir.types import element_type, is_static, shape_of
+from nn_opt.passes.choose_convolution import direct_ns, is_possible, winograd_ns
 
 FEATURE = "avx512bf16"
 PAIR = 2  # products that one instruction sums on a lane
 PANEL_VECTORS = (2, 1)
+FEW = 4  # channels of an image, filled up; half of the products of a pair of pairs
+SPEEDUP = 2.0  # of products in bf16 over those in f32
+Winograd = Literal["auto", "off", "force2", "force4"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class LowerPrecisionPass(ModulePass):
     relatively: whole networks are within some 1e-2 of their f32 results.
 
     precision: "f32" changes nothing; "bf16" needs a target with that instruction.
+    winograd: that of choose-convolution, to which convolutions are left that gain more by it.
     Needs: graph, static shapes. Keeps: graph.
     Order: after choose-layout and pack-matmuls; before fold-constants, which rounds the weights.
     """
@@ -41,13 +47,14 @@ class LowerPrecisionPass(ModulePass):
     name: ClassVar[str] = "lower-precision"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     precision: Literal["f32", "bf16"] = "f32"
+    winograd: Winograd = "auto"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.precision == "f32":
             return
         target = target_of(op)
         require_bf16(target)
-        rounding = Rounding(target)
+        rounding = Rounding(target, self.winograd)
         for inner in list(op.walk()):
             if isinstance(inner, graph.ConvOp):
                 rounding.lower_conv(inner)
@@ -69,30 +76,57 @@ class Rounding:
     """Rewrites one module; `rounded` has the bf16 form of each value made so far."""
 
     target: Target
+    winograd: Winograd
     rounded: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def lower_conv(self, op: graph.ConvOp) -> None:
-        """conv(x, w in OIHW16i16o)  ->  wide conv(bf16(x), bf16(w) in OIHW8i16o2i)"""
-        lanes = self.target.lanes
-        packed = f"OIHW{lanes}i{lanes}o"
-        plain = plain_weights(op.w)
-        if op.layout is None or op.weight_layout is None or op.weight_layout.data != packed:
-            return self.keep(op, "its channels are not blocked on both sides")
+        """conv(x, w in OIHW16i16o)  ->  wide conv(bf16(x), bf16(w) in OIHW8i16o2i)
+
+        An image of up to four channels, which is read as it is, becomes one block of four.
+        """
+        lanes, plain = self.target.lanes, plain_weights(op.w)
         if plain is None or element_type(op.x) != f32 or op.algorithm is not None:
             return self.keep(op, "its weights are not constant f32 numbers")
-        layout = f"OIHW{lanes // PAIR}i{lanes}o{PAIR}i"
+        if self.left_to_winograd(op):
+            return self.keep(op, "Winograd's algorithm saves more")
+        layouts = "" if op.layout is None or op.weight_layout is None else op.layout.data
+        dense = op.group.value.data == 1
+        if dense and layouts == f"NCHW{lanes}c":
+            return self.replace_conv(op, op.x, plain, layouts, lanes)
+        if dense and layouts == f"NCHW->NCHW{lanes}c" and shape_of(op.x)[1] <= FEW:
+            blocked = graph.LayoutTransformOp(op.x, "NCHW", f"NCHW{FEW}c")
+            blocked.location = op.location
+            Builder(InsertPoint.before(op)).insert(blocked)
+            return self.replace_conv(
+                op, blocked.results[0], plain, f"NCHW{FEW}c->NCHW{lanes}c", FEW
+            )
+        return self.keep(op, "its channels are not blocked on both sides")
+
+    def replace_conv(
+        self, op: graph.ConvOp, x: SSAValue, plain: SSAValue, layout: str, block: int
+    ) -> None:
+        """Let a convolution multiply an image of `block` channels a block in bf16."""
+        packed = f"OIHW{block // PAIR}i{self.target.lanes}o{PAIR}i"
         new = graph.ConvOp(
-            self.round(op.x),
-            self.weights(plain, "OIHW", layout, op),
+            self.round(x),
+            self.weights(plain, "OIHW", packed, op),
             strides=op.strides.get_values(),
             pads=op.pads.get_values(),
             dilations=op.dilations.get_values(),
             group=op.group.value.data,
-            layout=op.layout.data,
-            weight_layout=layout,
+            layout=layout,
+            weight_layout=packed,
             wide=True,
         )
-        return self.replace(op, new)
+        self.replace(op, new)
+
+    def left_to_winograd(self, op: graph.ConvOp) -> bool:
+        """Return whether Winograd's algorithm in f32 is faster than the direct sum in bf16."""
+        if self.winograd == "off" or not is_possible(op):
+            return False
+        if self.winograd != "auto":
+            return True
+        return min(winograd_ns(op, a) for a in ALGORITHMS.values()) < direct_ns(op) / SPEEDUP
 
     def lower_matmul(self, op: graph.MatmulOp) -> None:
         """matmul(a, w)  ->  wide matmul(bf16(a), bf16(w) in NK32n2k)"""

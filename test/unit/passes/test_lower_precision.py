@@ -110,6 +110,43 @@ def test_all_blocked_convolutions_become_dots():
     assert all(dot.group == 2 for dot in module.walk() if isinstance(dot, DotOp))
 
 
+STEM = """
+func.func @main(%x: tensor<1x3x{h}x{h}xf32>) -> tensor<1x32x{p}x{p}xf32> {{
+  %w = graph.constant #graph.resource<"w"> : tensor<32x3x3x3xf32>
+  %v = graph.constant #graph.resource<"v"> : tensor<32x32x1x1xf32>
+  %a = graph.conv %x, %w strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x3x{h}x{h}xf32>, tensor<32x3x3x3xf32>) -> tensor<1x32x{p}x{p}xf32>
+  %y = graph.conv %a, %v strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x32x{p}x{p}xf32>, tensor<32x32x1x1xf32>) -> tensor<1x32x{p}x{p}xf32>
+  func.return %y : tensor<1x32x{p}x{p}xf32>
+}}"""
+
+
+@CAN_RUN
+def test_an_image_of_three_channels_is_filled_up():
+    h = 65
+    w, v, x = normal(32, 3, 3, 3), normal(32, 32, 1, 1, seed=1) / 6, normal(1, 3, h, h, seed=2)
+    module = program(STEM.format(h=h, p=33), w=w, v=v)
+    model = compile(module, precision="bf16", cache=False)
+    padded = np.pad(rounded(x), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))[:, :, ::2, ::2]
+    a = np.einsum("ncpqrs,fcrs->nfpq", windows, rounded(w))
+    expected = np.einsum("ncpq,fc->nfpq", rounded(a.astype(np.float32)), rounded(v)[:, :, 0, 0])
+    assert "NCHW4c->NCHW16c" in model.ir("kernels")
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(model(x) / scale, expected / scale, atol=2e-3)
+
+
+@pytest.mark.parametrize(("winograd", "kept"), [("auto", True), ("off", False), ("force4", True)])
+def test_winograd_keeps_what_it_speeds_up_more(winograd: str, kept: bool):
+    w, v = normal(64, 64, 3, 3), normal(64, 64, 1, 1, seed=1)
+    module = program(BLOCK.format(c=64, h=56), w=w, v=v)
+    set_target(module, "zen4")
+    passes = expand("optimize-graph", f"precision=bf16 winograd={winograd}")
+    run_passes(make_context(), module, passes)
+    text = str(module)
+    assert ("algorithm" in text) == kept
+    assert "OIHW8i16o2i" in text
+
+
 def test_f32_changes_nothing():
     module = program(MATMUL.format(m=2, k=4, n=16), w=normal(4, 16))
     before = str(module)
