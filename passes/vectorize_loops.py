@@ -164,6 +164,7 @@ class Vectorizer(Lanes):
             return
         type_ = vector_type(self.lanes, op.accessed)
         new = loop.LoadOp(op.memref, values, exprs, default=default, type_=type_, stride=step)
+        new.attributes |= op.attributes
         self.replace(op, new)
 
     def visit_gather(self, op: loop.LoadOp) -> None:

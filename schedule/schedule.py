@@ -121,6 +121,11 @@ class Schedule:
         self._record(sched.CacheWriteOp(stage))
         return name
 
+    def prefetch(self, stage: str, operand: int, distance: int) -> None:
+        """Let a stage's loads of a buffer ask for what lies further on. See `storage.prefetch`."""
+        storage.prefetch(self.function, stage, operand, distance)
+        self._record(sched.PrefetchOp(stage, operand, distance))
+
     def set_scope(self, stage: str, space: str) -> None:
         """Keep the buffer that a stage writes in another memory space."""
         storage.set_scope(self.function, stage, space)

@@ -48,6 +48,9 @@ def _apply(schedule: Schedule, op: Operation, loops: Loops) -> Loops | None:
             schedule.cache_read(op.stage.data, op.operand.value.data)
         case sched.TensorizeOp():
             schedule.tensorize(loops[0], op.intrinsic.data)
+        case sched.PrefetchOp():
+            numbers = op.operand.value.data, op.distance.value.data
+            schedule.prefetch(op.stage.data, *numbers)
         case sched.SetScopeOp():
             schedule.set_scope(op.stage.data, op.space.data)
         case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -56,6 +56,21 @@ def cache_read(function: FuncOp, stage: str, operand: int) -> str:
     for load in loads:
         _read_copy(load, alloc.result, box)
     return name
+
+
+def prefetch(function: FuncOp, stage: str, operand: int, distance: int) -> None:
+    """Let each load of a stage's `operand`-th buffer ask for the element `distance` further on.
+
+    It changes no value: a processor may do without, and an address outside does no harm.
+    """
+    block = find_block(function, stage)
+    sources = read(block)
+    if operand >= len(sources):
+        problem = f"prefetch: stage {stage!r} reads {len(sources)} buffers, not {operand + 1}"
+        refuse(block, problem, hint="count them from 0, in the order of their first load")
+    for load in loads_in(block):
+        if load.memref is sources[operand]:
+            load.attributes["prefetch"] = IntegerAttr(distance, i64)
 
 
 def _read_box(block: BlockOp, loads: Sequence[LoadOp]) -> list[Range]:

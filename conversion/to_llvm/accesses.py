@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    IntegerAttr,
     VectorType,
     i1,
     i8,
@@ -30,7 +31,13 @@ from nn_opt.conversion.to_llvm.addressing import (
 )
 from nn_opt.conversion.to_llvm.code import POINTER, Buffer, Code, machine_type
 from nn_opt.conversion.to_llvm.indices import Form
-from nn_opt.conversion.to_llvm.intrinsics import EXACT, alignment, intrinsic, load_properties
+from nn_opt.conversion.to_llvm.intrinsics import (
+    EXACT,
+    alignment,
+    intrinsic,
+    intrinsic_action,
+    load_properties,
+)
 from nn_opt.conversion.to_llvm.registers import read_register, write_register
 from nn_opt.conversion.to_llvm.strided import strided_load, strided_store
 from nn_opt.conversion.to_llvm.unit import Access
@@ -38,6 +45,8 @@ from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.types import element_type, is_vector, lanes_of, shape_of, vector_type
+
+PREFETCHED = "prefetched"  # the root of what is only asked for: no store changes it
 
 
 @lru_cache(maxsize=256)
@@ -61,7 +70,24 @@ def lower_load(code: Code, op: loop.LoadOp) -> None:
     value = guarded_load(code, op, access, buffer, form) if "default" in op.properties else None
     if value is None:
         value = plain_load(code, buffer, result.type, form, access.step)
+        prefetch(code, op, buffer, form)
     code.bind(result, from_memory(code, value, result.type))
+
+
+def prefetch(code: Code, op: loop.LoadOp, buffer: Buffer, form: Form) -> None:
+    """Ask for what lies further on, into the second cache, once for each place in a scope."""
+    distance = op.attributes.get("prefetch")
+    if not isinstance(distance, IntegerAttr):
+        return
+    element = stored_type(element_type(op.results[0].type))
+    moving = moving_pointer(code, buffer.pointer, element, form)
+    key = (PREFETCHED, moving, form.constant, element, distance.value.data)
+    if key in code.scopes[-1].loads:
+        return
+    code.scopes[-1].loads[key] = moving
+    there = offset_pointer(code, moving, element, form.constant + distance.value.data)
+    read, second_cache, data = (code.constant(IntegerAttr(k, i32), i32) for k in (0, 2, 1))
+    intrinsic_action(code, "llvm.prefetch", (there, read, second_cache, data))
 
 
 def lower_store(code: Code, op: loop.StoreOp) -> None:

@@ -358,5 +358,27 @@ class SetScopeOp(IRDLOperation):
         super().__init__(properties={"stage": StringAttr(stage), "space": StringAttr(space)})
 
 
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """With each load of a stage's operand, ask for what lies `distance` elements further on."""
+
+    name = "sched.prefetch"
+
+    stage = prop_def(StringAttr)
+    operand = prop_def(IntegerAttr.constr(i64))
+    distance = prop_def(IntegerAttr.constr(i64))
+
+    assembly_format = "$stage `operand` $operand `ahead` $distance attr-dict"
+
+    def __init__(self, stage: str, operand: int, distance: int):
+        super().__init__(
+            properties={
+                "stage": StringAttr(stage),
+                "operand": IntegerAttr(operand, i64),
+                "distance": IntegerAttr(distance, i64),
+            }
+        )
+
+
 def _parse_loop(parser: Parser) -> SSAValue:
     return parser.resolve_operand(parser.parse_unresolved_operand(), LOOP)

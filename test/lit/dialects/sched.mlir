@@ -37,6 +37,8 @@ sched.script for @conv {
   sched.rfactor "conv" at %nf
   // CHECK-NEXT: sched.inline "bias"
   sched.inline "bias"
+  // CHECK-NEXT: sched.prefetch "conv" operand 1 ahead 4096
+  sched.prefetch "conv" operand 1 ahead 4096
   // CHECK-NEXT: sched.set_scope "conv" in "register"
   sched.set_scope "conv" in "register"
 }
