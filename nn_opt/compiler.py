@@ -161,7 +161,8 @@ def require_runnable(target: str) -> None:
 
     machine, here = target_named(target), host()
     same_kind = machine.triple.split("-")[0] == here.triple.split("-")[0]
-    if not same_kind or machine.vector_bytes > here.vector_bytes:
+    missing = [f for f in machine.features.split(",") if f[:1] == "+" and not here.has(f[1:])]
+    if not same_kind or machine.vector_bytes > here.vector_bytes or missing:
         raise RuntimeFault(
             f"error: code for {target!r} cannot run on this {here.cpu}"
             "\n  hint: the target 'cpu' is this machine; nn-compile makes code for others"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Array = NDArray[Any]
+EXACT = "f32"  # what results of another precision are compared with
 WIDTH = 120  # columns where the output is no terminal
 
 
@@ -77,24 +78,28 @@ def _run(argv: list[str]) -> None:
 def _compile_and_run(
     options: Namespace, given: Mapping[str, Array]
 ) -> tuple[Model, dict[str, Array], dict[str, Array]]:
+    model = _compile(options, options.precision)
+    inputs = random_inputs(model.inputs, given, options.seed)
+    try:
+        return model, inputs, model.run(inputs)
+    except (ValueError, TypeError) as error:
+        fail(f"error: {error}")
+
+
+def _compile(options: Namespace, precision: str) -> Model:
     with progress_bar() as progress:
-        model = compile(
+        return compile(
             options.model,
             target=options.target,
             threads=options.threads,
             dims=parse_dims(options.dim),
             shapes=parse_shapes(options.shape),
             winograd=options.winograd,
-            precision=options.precision,
+            precision=precision,
             deterministic=options.deterministic,
             cache=not options.no_cache,
             progress=progress,
         )
-        inputs = random_inputs(model.inputs, given, options.seed)
-        try:
-            return model, inputs, model.run(inputs)
-        except (ValueError, TypeError) as error:
-            fail(f"error: {error}")
 
 
 def _console() -> Console:
@@ -162,6 +167,11 @@ def _time(
     outputs: Mapping[str, Array],
 ) -> None:
     contestants = [Contestant("nn-opt", lambda: model.run(inputs), [])]
+    if options.precision != EXACT:
+        exact = _compile(options, EXACT)
+        errors = [relative_error(outputs[n], e) for n, e in exact.run(inputs).items()]
+        console.print(f"Largest relative error against {EXACT}: {max(errors):.2e}")
+        contestants.append(Contestant(f"nn-opt {EXACT}", lambda: exact.run(inputs), []))
     if options.compare:
         peer = make_peer(options.compare, options.model, inputs, list(outputs), model.threads)
         expected = peer()
@@ -173,7 +183,7 @@ def _time(
     title = f"Time of {options.repeat} runs, {model.threads} thread(s)"
     console.print(_table(title, ["runtime", "median ms", "best ms"], rows))
     if options.compare:
-        ratio = contestants[0].median / contestants[1].median
+        ratio = contestants[0].median / contestants[-1].median
         console.print(f"nn-opt takes {ratio:.2f} of {options.compare}'s time")
 
 

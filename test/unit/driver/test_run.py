@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from nn_opt.driver.compile import main as nn_compile
 from nn_opt.driver.peers import relative_error
 from nn_opt.driver.run import main as nn_run
+from nn_opt.ir.target import host
 
 WEIGHT = np.random.default_rng(1).standard_normal((16, 8)).astype(np.float32)
 
@@ -77,6 +78,14 @@ def test_comparison(model, capsys):
     error = float(out.split("Largest relative error against onnxruntime:")[1].split()[0])
     assert error < 1e-6  # sums of 16 products in float32
     assert "of onnxruntime's time" in out
+
+
+@pytest.mark.skipif(not host().has("avx512bf16"), reason="this processor lacks avx512bf16")
+def test_another_precision_is_compared_with_f32(model, capsys):
+    assert nn_run([model, "--precision", "bf16", "--dim", "N=3", "--repeat", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "Largest relative error against f32: " in out
+    assert "nn-opt f32" in out
 
 
 def test_profile(model, capsys):

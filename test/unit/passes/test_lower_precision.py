@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -11,15 +13,18 @@ import pytest
 from numpy.typing import NDArray
 from programs import apply, normal, op_names, program
 
-from nn_opt.compiler import compile
+from nn_opt.backends.llvm import print_module
+from nn_opt.backends.llvm.object import emit_assembly
+from nn_opt.compiler import compile, require_runnable
 from nn_opt.dialects.loop import DotOp
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
-from nn_opt.ir.target import host, set_target
+from nn_opt.ir.target import host, set_target, target_named
 from nn_opt.passes.fold_constants import FoldConstantsPass
 from nn_opt.passes.lower_precision import FEATURE, LowerPrecisionPass
 from nn_opt.pipelines import expand, run_passes
 from nn_opt.reference import run
+from nn_opt.runtime.loader import RuntimeFault
 
 MATMUL = """
 func.func @main(%x: tensor<{m}x{k}xf32>, %b: tensor<{n}xf32>) -> tensor<{m}x{n}xf32> {{
@@ -167,3 +172,24 @@ def test_deterministic_bf16_is_refused():
     source = program(MATMUL.format(m=2, k=4, n=16), w=normal(4, 16))
     with pytest.raises(DiagnosticError, match=f"lacks {FEATURE}"):
         compile(source, precision="bf16", deterministic=True, cache=False)(normal(2, 4), normal(16))
+
+
+SPILL = re.compile(r"[xyz]mm\d+.*\(%rsp|\(%rsp.*[xyz]mm\d+")
+
+
+@pytest.mark.parametrize(("c", "h"), [(64, 56), (128, 28), (512, 7)])
+def test_nothing_spills(c: int, h: int):
+    w, v = normal(c, c, 3, 3), normal(c, c, 1, 1, seed=1)
+    module = program(BLOCK.format(c=c, h=h), w=w, v=v)
+    set_target(module, "zen4")
+    run_passes(make_context(), module, expand("compile", "precision=bf16 winograd=off"))
+    assembly = emit_assembly(print_module(module), target_named("zen4"))
+    assert "vdpbf16ps" in assembly
+    assert not SPILL.findall(assembly)
+
+
+def test_code_for_a_machine_with_more_features_does_not_run_here(monkeypatch: pytest.MonkeyPatch):
+    here = replace(host(), features="+avx512f", vector_bytes=64)
+    monkeypatch.setattr("nn_opt.ir.target.host", lambda: here)
+    with pytest.raises(RuntimeFault, match="code for 'zen4' cannot run on this"):
+        require_runnable("zen4")
