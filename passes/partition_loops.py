@@ -99,7 +99,7 @@ def _range(index: object) -> Range:
 
 
 def split(nest: loop.ForOp, count: int) -> loop.ForOp:
-    """Run the first `count` iterations in one loop and the others in a copy behind it: the result."""
+    """Run the first `count` iterations in one loop, the others in the copy behind it; return that."""
     block = nest.parent
     assert block is not None
     rest = nest.clone()

@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (lines of IR)
 import numpy as np
 import pytest
 from programs import apply, normal, op_names, program
