@@ -99,7 +99,7 @@ def _range(index: object) -> Range:
 
 
 def split(nest: loop.ForOp, count: int) -> loop.ForOp:
-    """Run the first `count` iterations in one loop, the others in the copy behind it; return that."""
+    """Run the first `count` iterations in one loop, the others in the copy that is returned."""
     block = nest.parent
     assert block is not None
     rest = nest.clone()
