@@ -62,7 +62,7 @@ def _axes(schedule: Schedule, op: sched.AxesOp) -> Loops:
     loops = schedule.axes(op.stage.data)
     if len(loops) != len(op.loops):
         problem = f"stage {op.stage.data!r} is in {len(loops)} loops, not {len(op.loops)}"
-        raise PassFailedException(complaint(op, problem, hint="take all of them, outermost first"))
+        raise PassFailedException(f"{problem}\n  hint: take all of them, outermost first")
     return loops
 
 
