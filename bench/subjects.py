@@ -34,12 +34,12 @@ def load_onnxruntime(path: Path, threads: int) -> Run:
     return lambda feeds: session.run(None, feeds)
 
 
-def load_openvino(path: Path, threads: int) -> Run:
+def load_openvino(path: Path, threads: int, precision: str = "f32") -> Run:
     """Compile with OpenVINO in float32: left alone, it computes in bfloat16 where it can."""
     import openvino
 
     settings = {
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": precision,
         "INFERENCE_NUM_THREADS": threads,
         "PERFORMANCE_HINT": "LATENCY",
     }
