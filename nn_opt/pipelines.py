@@ -22,6 +22,7 @@ OPTIMIZE_GRAPH = (
     "fold-scale-axis",  # ... that moves into the weights of convolutions
     "fold-constants",  # ... and is computed now
     "unfold-conv-transpose",  # convolutions and moves of pixels
+    "unsqueeze-windows",  # signals as images one pixel high
     "pack-matmuls",  # weights in the order in which a tile reads them
     "choose-layout",  # blocked layouts; their transforms of weights are constant
     "lower-precision",  # bf16 where that is asked for; its rounding of weights is constant

@@ -16,6 +16,7 @@ PASSES = {
     "cse": "nn_opt.passes.cse:CsePass",
     "dce": "nn_opt.passes.dce:DcePass",
     "unfold-conv-transpose": "nn_opt.passes.unfold_conv_transpose:UnfoldConvTransposePass",
+    "unsqueeze-windows": "nn_opt.passes.unsqueeze_windows:UnsqueezeWindowsPass",
     "pack-matmuls": "nn_opt.passes.pack_matmuls:PackMatmulsPass",
     "choose-layout": "nn_opt.passes.choose_layout:ChooseLayoutPass",
     "lower-precision": "nn_opt.passes.lower_precision:LowerPrecisionPass",

@@ -174,14 +174,14 @@ def unary_readers(op: Operation) -> list[Operation]:
     last = op
     while last.results[0].has_one_use():
         reader = next(iter(last.results[0].uses)).operation
-        if not _is_unary(reader) or reader.parent is not op.parent:
+        if not is_unary(reader) or reader.parent is not op.parent:
             break
         found.append(reader)
         last = reader
     return found
 
 
-def _is_unary(op: Operation) -> bool:
+def is_unary(op: Operation) -> bool:
     """Return whether an op is elementwise on one tensor and keeps its type."""
     if getattr(op, "FUSION", None) is not Fusion.ELEMENTWISE or len(op.operands) != 1:
         return False
