@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.layouts import conv_layouts, parse_layout
 from nn_opt.dialects.graph.shapes import window_shape
-from nn_opt.reference.graph_elementwise import Meaning
+from nn_opt.reference.graph_elementwise import Meaning, is_float
 from nn_opt.reference.graph_movement import from_plain, resized, to_plain
 from nn_opt.reference.graph_reduction import lowest, widened
 from nn_opt.reference.graph_winograd import winograd_conv
@@ -63,7 +63,12 @@ def matmul(op: graph.MatmulOp, a: Array, b: Array) -> Array:
     if op.weight_layout is not None:
         layout = parse_layout(op.weight_layout.data)
         b = to_plain(b, layout).transpose([layout.axes.index(axis) for axis in "KN"])
-    return np.matmul(widened(a), widened(b))
+    return np.matmul(factor(op, a), factor(op, b))
+
+
+def factor(op: graph.MatmulOp | graph.ConvOp, x: Array) -> Array:
+    """Return what is multiplied, in the type that holds the sums."""
+    return widened(x) if op.wide is None or is_float(x) else x.astype(np.int32)
 
 
 def in_groups(run: Callable[[Array, Array], Array], x: Array, w: Array, group: int) -> Array:
@@ -78,12 +83,12 @@ def plain_conv(op: graph.ConvOp, x: Array, w: Array, group: int) -> Array:
     fields = (op.strides.get_values(), op.pads.get_values(), op.dilations.get_values())
 
     def dense(x: Array, w: Array) -> Array:
-        view = windows(x, kernel, *fields, fill=0)
+        view = windows(x, kernel, *fields, fill=op.padding)
         last = range(view.ndim - len(kernel), view.ndim)
         product = np.tensordot(view, w, axes=((1, *last), tuple(range(1, w.ndim))))
         return np.moveaxis(product, -1, 1)
 
-    return in_groups(dense, widened(x), widened(w), group)
+    return in_groups(dense, factor(op, x), factor(op, w), group)
 
 
 def conv(op: graph.ConvOp, x: Array, w: Array, b: Array | None = None) -> Array:

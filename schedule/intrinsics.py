@@ -20,7 +20,8 @@ class Intrinsic:
     """`meaning` is a function of one nest over flat buffers, the last of which it updates.
 
     Each buffer becomes one vector; `build` makes the op that computes the last one anew.
-    `feature` is what LLVM calls the ability of a processor to run it.
+    `feature` is what LLVM calls the ability of a processor to run it; without one, processors of
+    such vectors do it by several instructions.
     """
 
     name: str
@@ -82,12 +83,17 @@ def _unsigned_dot(values: Sequence[SSAValue]) -> Operation:
     return DotOp(acc, a, b, unsigned=True)
 
 
+def _bytes(lanes: int) -> str:
+    return dot_meaning(lanes, 4, "i8", "i32", ("extui", "extsi"))
+
+
 BF16 = dot_meaning(16, 2, "bf16", "f32", ("extf", "extf"))
-INT8 = dot_meaning(16, 4, "i8", "i32", ("extui", "extsi"))
 INTRINSICS = {
     intrinsic.name: intrinsic
     for intrinsic in (
         Intrinsic("dot_bf16x2", "avx512bf16", BF16, _dot),
-        Intrinsic("dot_u8s8x4", "avx512vnni", INT8, _unsigned_dot),
+        Intrinsic("dot_u8s8x4", "", _bytes(16), _unsigned_dot),
+        Intrinsic("dot_u8s8x4_8", "", _bytes(8), _unsigned_dot),
+        Intrinsic("dot_u8s8x4_4", "", _bytes(4), _unsigned_dot),
     )
 }

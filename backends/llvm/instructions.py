@@ -95,6 +95,11 @@ OVERLOADED: dict[str, tuple[int, ...]] = {
     "llvm.stackrestore": (0,),
     "llvm.x86.avx512bf16.dpbf16ps.512": (),
     "llvm.x86.avx512.vpdpbusd.512": (),
+    "llvm.x86.avx512.vpdpbusd.256": (),
+    "llvm.x86.avx512.vpdpbusd.128": (),
+    "llvm.x86.avx512.pmaddw.d.512": (),
+    "llvm.x86.avx2.pmadd.wd": (),
+    "llvm.x86.sse2.pmadd.wd": (),
 }
 REDUCTION = "llvm.vector.reduce."  # the others of this family carry their operand's type
 IMMEDIATE = {"llvm.memcpy", "llvm.memset", "llvm.abs", "llvm.ctlz", "llvm.cttz"}

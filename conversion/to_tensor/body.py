@@ -16,7 +16,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from nn_opt.conversion.to_tensor.scalar import INDEX, Number, Scalar, working
+from nn_opt.conversion.to_tensor.scalar import INDEX, Number, Scalar, working, wrapped
 from nn_opt.dialects import tensor
 from nn_opt.ir.affine import range_of, simplify
 from nn_opt.ir.affine_text import negation
@@ -76,6 +76,8 @@ class Body:
         map = [self._operand(index, operands) for index in indices]
         if default is not None and self._inside(source, indices):
             default = None
+        if default is not None:
+            default = wrapped(default, source.dtype)
         op = tensor.ReadOp(source.value, operands, map, default)
         return Scalar(op.result, source.dtype)
 

@@ -28,14 +28,14 @@ def sum_of_products(
     factors: Callable[[Body], tuple[Scalar, Scalar]],
     names: str = "",
 ) -> Array:
-    """Return the sum over `reduce` of the product of two factors; half floats sum in f32."""
+    """Return the sum over `reduce` of the product of two factors; narrow numbers sum widened."""
+    dtype = element_type(result)
+    wide = accumulator(dtype, "add")
 
     def product(b: Body) -> Scalar:
         left, right = factors(b)
-        return left * right
+        return left.cast(wide) * right.cast(wide)
 
-    dtype = element_type(result)
-    wide = accumulator(dtype, "add")
     return k.compute(
         word, shape_of(result), wide, product, reduce=reduce, combiner="add", names=names
     )
@@ -120,7 +120,7 @@ def _convolve(
             taps[letter] = red[at]
             image[source.axes[2 + at]] = _window(op, at, b.par[2 + at], red[at])
         return (
-            b.read(x, physical_indices(source, image), 0),
+            b.read(x, physical_indices(source, image), op.padding),
             b.read(w, physical_indices(weights, taps)),
         )
 

@@ -241,11 +241,11 @@ class Scalar:
 
 def constant(number: Number, type_: Attribute) -> Scalar:
     """Return a constant of the given type."""
-    op = arith.ConstantOp(scalar_attr(_wrapped(number, type_), storage(type_)))
+    op = arith.ConstantOp(scalar_attr(wrapped(number, type_), storage(type_)))
     return Scalar(op.result, type_, number)
 
 
-def _wrapped(number: Number, type_: Attribute) -> Number:
+def wrapped(number: Number, type_: Attribute) -> Number:
     """Return the number as the signed integer with the same bits, if the type is an integer."""
     if type_ == i1:
         return int(number) & 1

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, UnitAttr, f32
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    IntegerType,
+    TensorType,
+    UnitAttr,
+    f32,
+    i32,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 
@@ -16,6 +24,7 @@ from nn_opt.dialects.graph.fields import (
     integer,
     ints,
     ints_def,
+    opt_int_def,
     opt_text,
     opt_text_def,
 )
@@ -29,7 +38,7 @@ from nn_opt.dialects.graph.shapes import (
 )
 from nn_opt.dialects.graph.traits import Elements, Fusion, GraphOp, check_same_elements
 from nn_opt.dialects.graph.winograd import algorithm_named, check_winograd, original_shape
-from nn_opt.ir.types import element_type, shape_of, tensor_type
+from nn_opt.ir.types import UNSIGNED, element_type, shape_of, tensor_type
 
 
 def check_bias(bias: SSAValue | None, channels: int) -> None:
@@ -38,16 +47,24 @@ def check_bias(bias: SSAValue | None, channels: int) -> None:
         raise ValueError(f"bias has shape {list(shape_of(bias))}, expected {[channels]}")
 
 
-def sum_type(factor: SSAValue, wide: UnitAttr | None) -> Attribute:
+def is_byte(element: Attribute) -> bool:
+    """Return whether numbers are integers of 8 bits, with a sign or without."""
+    return element in (IntegerType(8), UNSIGNED[8])
+
+
+def sum_type(wide: UnitAttr | None, *factors: SSAValue) -> Attribute:
     """Return the element type of a sum of products.
 
-    Raises: ValueError if a wide sum is asked of numbers that have none.
+    Raises: ValueError if the factors do not go together, or have no wide sum that is asked for.
     """
-    element = element_type(factor)
+    element = element_type(factors[0])
+    if wide is not None and all(is_byte(element_type(factor)) for factor in factors):
+        return i32
+    check_same_elements(*factors)
     if wide is None:
         return element
     if not isinstance(element, BFloat16Type | Float16Type):
-        raise ValueError(f"a wide sum of {element}, expected one of f16 or bf16")
+        raise ValueError(f"a wide sum of {element}, expected one of f16, bf16, i8 or ui8")
     return f32
 
 
@@ -56,7 +73,8 @@ class MatmulOp(GraphOp):
     """a @ b as numpy.matmul: batch axes broadcast, vectors are allowed.
 
     `weight_layout` is absent for a plain b; else b is one matrix in that layout of axes K and N,
-    such as NK32n [N/32, K, 32]. With `wide`, half floats give sums in f32.
+    such as NK32n [N/32, K, 32]. With `wide`, half floats give sums in f32, and integers of 8 bits,
+    each factor with a sign or without, sums in i32.
     """
 
     name = "graph.matmul"
@@ -73,9 +91,8 @@ class MatmulOp(GraphOp):
         self.build_inferred((a, b), properties)
 
     def infer_result_types(self) -> list[Attribute]:
-        check_same_elements(self.a, self.b)
         shape = matmul_shape(shape_of(self.a), self._matrix_shape())
-        return [tensor_type(shape, sum_type(self.a, self.wide))]
+        return [tensor_type(shape, sum_type(self.wide, self.a, self.b))]
 
     def _matrix_shape(self) -> Shape:
         """Return the shape of b as it would be if it were plain."""
@@ -94,7 +111,8 @@ class ConvOp(GraphOp):
 
     `layout` and `weight_layout` are absent for plain NCHW and OIHW, else see `blocked_conv_shape`;
     a blocked convolution takes no bias: add one shaped [F/16, 1, 1, 16] by graph.add.
-    With `wide`, half floats give sums in f32.
+    With `wide`, half floats give sums in f32, and integers of 8 bits sums in i32; `fill` is what
+    the padding holds, 0 if it is absent.
     `algorithm` "winograd2" or "winograd4" takes the weights as graph.winograd_weights makes them.
     """
 
@@ -114,6 +132,7 @@ class ConvOp(GraphOp):
     weight_layout = opt_text_def()
     algorithm = opt_text_def()
     wide = flag_def()
+    fill = opt_int_def()
 
     def __init__(
         self,
@@ -129,6 +148,7 @@ class ConvOp(GraphOp):
         weight_layout: str = "",
         algorithm: str = "",
         wide: bool = False,
+        fill: int = 0,
     ):
         properties: dict[str, Attribute | None] = {
             "strides": ints(strides),
@@ -139,12 +159,18 @@ class ConvOp(GraphOp):
             "weight_layout": opt_text(weight_layout),
             "algorithm": opt_text(algorithm),
             "wide": flag(wide),
+            "fill": integer(fill) if fill else None,
         }
         self.build_inferred((x, w, b), properties)
 
+    @property
+    def padding(self) -> int:
+        """What the padding holds."""
+        return 0 if self.fill is None else self.fill.value.data
+
     def infer_result_types(self) -> list[Attribute]:
-        check_same_elements(*self.operands)
-        return [tensor_type(self._result_shape(), sum_type(self.x, self.wide))]
+        element = sum_type(self.wide, *self.operands)
+        return [tensor_type(self._result_shape(), element)]
 
     def _result_shape(self) -> Shape:
         strides, pads = self.strides.get_values(), self.pads.get_values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import Float32Type
+from xdsl.dialects.builtin import Float32Type, IntegerType
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects.loop import BlockOp, ForOp, Kind
@@ -23,7 +23,7 @@ from nn_opt.schedule.intrinsics import INTRINSICS, Intrinsic
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read
 from nn_opt.schedule.schedule import Schedule
 
-ACCUMULATORS = 20  # of 32 registers: 24, with what is repeated, spill
+ACCUMULATORS = {32: 20, 16: 8}  # of so many registers: 24, with what is repeated, spill
 COLUMNS = 2
 UNROLLED = 8  # groups a turn: all channels of a block
 
@@ -34,12 +34,19 @@ def dot_intrinsic(schedule: Schedule, stage: str, tile: Tile, target: Target) ->
     It is found by trying on a copy, where a stage has factors of other than 32 bits at all.
     """
     block = find_block(schedule.function, stage)
-    if all(element_type(load.memref) == Float32Type() for load in loads_in(block)):
+    factors = [load.memref for load in loads_in(block) if load.memref in read(block)]
+    if any(element_type(factor) in (Float32Type(), IntegerType(32)) for factor in factors):
         return None
     for intrinsic in INTRINSICS.values():
-        if target.has(intrinsic.feature) and _fits(schedule, stage, tile, intrinsic):
+        if _has(target, intrinsic) and _fits(schedule, stage, tile, intrinsic):
             return intrinsic.name
     return None
+
+
+def _has(target: Target, intrinsic: Intrinsic) -> bool:
+    if not intrinsic.feature:
+        return sizes_of(intrinsic)[0] == target.lanes
+    return target.has(intrinsic.feature)
 
 
 def _fits(schedule: Schedule, stage: str, tile: Tile, intrinsic: Intrinsic) -> bool:
@@ -76,7 +83,9 @@ def schedule_dots(
     """Cut the output into register tiles, sum into each, and finish it before it is stored."""
     follower = follower_of(schedule, stage)
     copies = [schedule.cache_read(stage, operand) for operand in list(_padded(schedule, stage))]
-    outer, tiled = _tile_loops(schedule, stage, tile, INTRINSICS[intrinsic])
+    outer, tiled = _tile_loops(
+        schedule, stage, tile, INTRINSICS[intrinsic], target.vector_registers
+    )
     schedule.reverse_compute_at(follower, outer[-1])
     block = find_block(schedule.function, stage)
     init = schedule.decompose_init(stage, loops_around(block)[len(outer)])
@@ -126,7 +135,7 @@ def _columns(block: BlockOp, tile: Tile) -> tuple[int, int] | None:
 
 
 def _tile_loops(
-    schedule: Schedule, stage: str, tile: Tile, intrinsic: Intrinsic
+    schedule: Schedule, stage: str, tile: Tile, intrinsic: Intrinsic, registers: int
 ) -> tuple[list[ForOp], list[ForOp]]:
     """Split and reorder the loops of a stage; return those around the tile, and the tile's own."""
     loops = schedule.axes(stage)
@@ -140,7 +149,7 @@ def _tile_loops(
         axis, count = columns
         outer[axis], column = schedule.split(loops[axis], count)
         inner.append(column)
-        rows = even(loops[tile.row_axis].trips, ACCUMULATORS // count)
+        rows = even(loops[tile.row_axis].trips, ACCUMULATORS[registers] // count)
     if tile.row_axis is not None and rows > 1:
         outer[tile.row_axis], row = schedule.split(loops[tile.row_axis], rows)
         inner.append(row)
@@ -151,6 +160,7 @@ def _tile_loops(
         inner.append(column)
     groups, pair = schedule.split(reduce.pop(), group)
     reduce.append(groups)
+    unrolled = min(UNROLLED, groups.trips)
     if groups.trips % UNROLLED == 0:
         reduce[-1:] = schedule.split(groups, UNROLLED)
     order = list(outer.values())
@@ -158,6 +168,6 @@ def _tile_loops(
         order.remove(outer[tile.lane_axis])
         order.insert(order.index(outer[tile.row_axis]), outer[tile.lane_axis])
     schedule.reorder(*order, *reduce, *inner, lane, pair)
-    if reduce[-1].trips == UNROLLED:
+    if 1 < reduce[-1].trips <= unrolled:
         schedule.unroll(reduce[-1])
     return order, [*inner, lane]

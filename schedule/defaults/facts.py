@@ -46,7 +46,9 @@ COSTS: dict[type[Operation], int] = {
     ApplyOp: 0,
 }
 LONGEST_VECTOR = 16  # 32-bit lanes of any target's registers
-FLOATS = (Float32Type(), BFloat16Type())
+STORED = (Float32Type(), BFloat16Type(), IntegerType(32), IntegerType(8))
+COMPUTED = (Float32Type(), IntegerType(32), IntegerType(8), IntegerType(1))
+DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)  # of no vectors
 CHEAP = 6  # recomputing up to this cost beats storing and loading a value
 
 
@@ -92,9 +94,13 @@ def axis_loops(block: BlockOp) -> list[ForOp]:
 
 def is_contraction(block: BlockOp) -> bool:
     """Return whether a stage sums products, as matmul and convolution do."""
-    return is_reduction(block) and any(
-        isinstance(op, math_dialect.FmaOp) for op in block.body.block.ops
-    )
+    return is_reduction(block) and any(_adds_product(op) for op in block.body.block.ops)
+
+
+def _adds_product(op: Operation) -> bool:
+    if isinstance(op, arith.AddiOp) and isinstance(op.result.type, IntegerType):
+        return any(isinstance(operand.owner, arith.MuliOp) for operand in op.operands)
+    return isinstance(op, math_dialect.FmaOp)
 
 
 def local_buffer(block: BlockOp) -> AllocOp | None:
@@ -190,26 +196,28 @@ def steps(block: BlockOp, loop: ForOp) -> list[int | None]:
 
 def vectorizable(block: BlockOp, loop: ForOp) -> bool:
     """Return whether a loop's iterations can be lanes, each access contiguous or invariant."""
-    if Kind.SEQ in kinds_bound(loop, block) or not computes_floats(block, loop):
+    if Kind.SEQ in kinds_bound(loop, block) or not computes_lanes(block, loop):
         return False
     return all(moved in (0, 1) for moved in steps(block, loop))
 
 
-def computes_floats(block: BlockOp, loop: ForOp) -> bool:
-    """Return whether what changes along a loop is 32-bit float arithmetic and its tests alone.
+def computes_lanes(block: BlockOp, loop: ForOp) -> bool:
+    """Return whether what changes along a loop is arithmetic of 32 bits and its tests alone.
 
-    Numbers that are stored as bf16 count as such.
+    Numbers that are stored as bf16 or as integers of 8 bits count as such.
     """
-    if any(element_type(store.memref) not in FLOATS for store in stores_in(block)):
+    if any(element_type(store.memref) not in STORED for store in stores_in(block)):
         return False
     bound = zip(block.axes, block.bindings.data.results, strict=True)
     varying: set[SSAValue] = {axis for axis, expr in bound if _moves(block, expr, loop)}
     for op in block.body.block.ops:
         if not op.results or not varying.intersection(used_operands(op)):
             continue
-        if op.results[0].type not in (Float32Type(), IntegerType(1), *_narrow_results(op)):
+        if op.results[0].type not in (*COMPUTED, *_narrow_results(op)):
             return False
-        if isinstance(op, LoadOp) and op.results[0].type not in FLOATS:
+        if isinstance(op, DIVISIONS):
+            return False
+        if isinstance(op, LoadOp) and op.results[0].type not in STORED:
             return False
         varying.update(op.results)
     return True

@@ -12,7 +12,7 @@ from nn_opt.ir.target import Target
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
     axis_loops,
-    computes_floats,
+    computes_lanes,
     is_contraction,
     is_reduction,
     loads_of,
@@ -63,7 +63,7 @@ def lanes_fit(block: BlockOp, lane: ForOp) -> bool:
     """Return whether the lanes store side by side, and load at any constant distance."""
     stored = [step(store, block, lane) for store in stores_in(block)]
     loaded = [step(load, block, lane) for load in loads_in(block)]
-    return computes_floats(block, lane) and set(stored) == {1} and None not in loaded
+    return computes_lanes(block, lane) and set(stored) == {1} and None not in loaded
 
 
 def _accumulators(target: Target) -> int:
@@ -125,7 +125,7 @@ def _follows(reader: BlockOp, block: BlockOp) -> bool:
     if is_reduction(reader) or reader.axis_sizes != sizes:
         return False
     lane = axis_loops(reader)[-1]
-    if not computes_floats(reader, lane) or any(
+    if not computes_lanes(reader, lane) or any(
         step(s, reader, lane) != 1 for s in stores_in(reader)
     ):
         return False

@@ -13,7 +13,7 @@ from nn_opt.ir.target import Target
 from nn_opt.ir.types import shape_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
-    computes_floats,
+    computes_lanes,
     cost,
     is_contraction,
     is_stacked,
@@ -108,7 +108,7 @@ def _can_follow(schedule: Schedule, stage: str, y: str) -> bool:
     lane = loops_around(block)[-1]
     accesses = [*loads_in(block), *stores_in(block)]
     plain = all(kind is Kind.PAR for kind in block.axis_kinds) and len(block.axis_sizes) == 5
-    if alloc is None or not plain or not computes_floats(block, lane):
+    if alloc is None or not plain or not computes_lanes(block, lane):
         return False
     lanes = [step(load, block, lane) for load in loads_of(alloc.result, block)]
     return set(lanes) == {1} and all(step(access, block, lane) is not None for access in accesses)
