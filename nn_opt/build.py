@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ from nn_opt.ir.target import DETERMINISTIC, Target, set_target, target_named
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of, tensor_type
 from nn_opt.ir.verify import verify
 from nn_opt.kernels import kernels_of
+from nn_opt.passes.apply_schedule import ApplySchedulePass
+from nn_opt.passes.default_schedules import DefaultSchedulesPass
 from nn_opt.pipelines import Instrument, expand, run_passes
 from nn_opt.runtime.arguments import fits
 from nn_opt.runtime.artifact import Artifact, pack_weights
@@ -160,7 +163,16 @@ def level_text(
 def _lower(module: ModuleOp, plan: Target, watch: Watch, passes: Sequence[ModulePass]) -> None:
     set_target(module, plan.name)
     watch.total = len(passes) + 1
-    run_passes(make_context(), module, passes, [watch])
+    run_passes(make_context(), module, scheduling_at_once(passes), [watch])
+
+
+def scheduling_at_once(passes: Sequence[ModulePass]) -> list[ModulePass]:
+    """Let a pass that finds schedules apply them where the next one would: no script is seen."""
+    steps = list(passes)
+    for k, (step, after) in enumerate(pairwise(passes)):
+        if isinstance(step, DefaultSchedulesPass) and isinstance(after, ApplySchedulePass):
+            steps[k] = replace(step, apply_now=True)
+    return steps
 
 
 @dataclass

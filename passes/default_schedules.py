@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -18,10 +19,12 @@ from nn_opt.schedule.defaults import default_schedule
 class DefaultSchedulesPass(ModulePass):
     """Needs: loop, as convert-tensor-to-loop leaves it. Adds: sched. Order: before apply-schedule.
 
-    The script is found by scheduling a copy of the kernel for the module's target.
+    The script is found by scheduling a copy of the kernel for the module's target. apply-now:
+    schedule the kernel itself and write no script, half the work of both passes.
     """
 
-    name = "default-schedules"
+    name: ClassVar[str] = "default-schedules"  # pyright: ignore[reportIncompatibleVariableOverride]
+    apply_now: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
@@ -29,12 +32,17 @@ class DefaultSchedulesPass(ModulePass):
             script.kernel.string_value() for script in op.ops if isinstance(script, ScriptOp)
         }
         for kernel in kernels(op):
-            if kernel.sym_name.data not in scheduled:
+            if kernel.sym_name.data in scheduled:
+                continue
+            if self.apply_now:
+                default_schedule(kernel, target)
+            else:
                 script = default_schedule(kernel.clone(), target).script
                 script.location = kernel.location
                 op.body.block.insert_op_after(script, kernel)
 
 
 def kernels(module: ModuleOp) -> list[FuncOp]:
-    """Return the functions that fusion made to be one kernel each."""
-    return [op for op in module.ops if isinstance(op, FuncOp) and "kernel" in op.attributes]
+    """Return the functions that fusion made to be one kernel each, where their bodies are here."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+    return [function for function in functions if "kernel" in function.attributes]

@@ -1,4 +1,8 @@
 // RUN: nn-opt --default-schedules --target=x86-64-v3 %s | filecheck %s
+// RUN: nn-opt --default-schedules=apply-now --target=x86-64-v3 %s | filecheck %s --check-prefix=NOW
+// RUN: nn-opt --default-schedules --apply-schedule --target=x86-64-v3 %s -o %t.two
+// RUN: nn-opt --default-schedules=apply-now --apply-schedule --target=x86-64-v3 %s -o %t.one
+// RUN: diff %t.one %t.two
 
 func.func private @matmul(%x: memref<6x8xf32>, %w: memref<8x16xf32>, %y: memref<6x16xf32>) attributes {kernel, num_outputs = 1 : i64} {
   loop.for %m = 0 to 6 {
@@ -60,3 +64,6 @@ sched.script for @mine {
 // CHECK-NEXT:   %{{.*}} = sched.axes 1 of "copy"
 // CHECK-NEXT:   sched.unroll
 // CHECK-NOT:  sched.script
+
+// NOW-NOT:  sched.script for @matmul
+// NOW:      loop.block "matmul.copy"
