@@ -41,6 +41,7 @@ LOWER_TO_LOOPS = (
     "apply-schedule",  # ... run on its loops
 )
 LOWER_TO_LLVM = (
+    "alternate-scans",  # recurrences find some of their weights in cache
     "lower-blocks",  # blocks become plain loads, arithmetic and stores
     "flatten-accesses",  # fused loops walk through buffers in one step
     "partition-loops",  # tails leave the loops that need no test

@@ -27,6 +27,7 @@ PASSES = {
     "convert-tensor-to-loop": "nn_opt.conversion.tensor_to_loop:ConvertTensorToLoopPass",
     "default-schedules": "nn_opt.passes.default_schedules:DefaultSchedulesPass",
     "apply-schedule": "nn_opt.passes.apply_schedule:ApplySchedulePass",
+    "alternate-scans": "nn_opt.passes.alternate_scans:AlternateScansPass",
     "lower-blocks": "nn_opt.passes.lower_blocks:LowerBlocksPass",
     "flatten-accesses": "nn_opt.passes.flatten_accesses:FlattenAccessesPass",
     "partition-loops": "nn_opt.passes.partition_loops:PartitionLoopsPass",

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
+from nn_opt.dialects.loop import NUMBER
 from nn_opt.ir.diagnostics import complaint
 
 ENTRY = "nn_main"
@@ -22,6 +23,8 @@ START = -1
 
 class InsertTimersPass(ModulePass):
     """llvm.call @kernel  ->  llvm.call @kernel; llvm.call @nn_profile(number of the call).
+
+    The number is `nn.number` where a call has that, else its place among the calls.
 
     Needs: llvm, with @nn_main. Keeps: llvm. Order: last.
     """
@@ -35,7 +38,9 @@ class InsertTimersPass(ModulePass):
             raise PassFailedException(complaint(op, f"has no llvm.func @{ENTRY}", hint=hint))
         calls = list(kernel_calls(op, main))
         _stamp(InsertPoint.at_start(main.body.blocks[0]), START, main)
-        for number, call in enumerate(calls):
+        for place, call in enumerate(calls):
+            given = call.attributes.get(NUMBER)
+            number = given.value.data if isinstance(given, IntegerAttr) else place
             _stamp(InsertPoint.after(call), number, call)
         if SymbolTable.lookup_symbol(op, TIMER) is None:
             op.body.block.add_op(_declaration())

@@ -35,7 +35,7 @@ class PackWeights(RewritePattern):
         if len(shape) != 2 or element_type(op.b) != f32 or not is_static(op.a):
             return
         one_row = prod(shape_of(op.a)[:-1]) == 1
-        cache = self.target.l2_bytes if one_row else self.target.l1_bytes
+        cache = self.target.l1_bytes
         widths = [n * self.target.lanes for n in (ROW_VECTORS if one_row else PANEL_VECTORS)]
         panel = next((width for width in widths if shape[1] % width == 0), 0)
         if not panel or prod(shape) * 4 <= cache:

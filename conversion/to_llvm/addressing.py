@@ -20,6 +20,7 @@ from xdsl.ir.affine import (
 from nn_opt.conversion.to_llvm.code import POINTER, Code
 from nn_opt.conversion.to_llvm.indices import Atom, Form, combine, form_of
 from nn_opt.dialects.llvm import GEPOp, bool_like
+from nn_opt.dialects.loop import BACKWARDS, ForOp
 from nn_opt.ir.affine import Linear, Range, linear
 
 ONE_VALUE = DenseArrayBase.from_list(i32, [GEP_USE_SSA_VAL])
@@ -203,3 +204,8 @@ def both(code: Code, conditions: Sequence[SSAValue | bool]) -> SSAValue | bool:
 def loop_range(trips: int) -> Range:
     """Return the values of a loop's variable."""
     return 0, trips - 1
+
+
+def in_order(op: ForOp, form: Form) -> Form:
+    """Return which iteration of a loop is the form-th to run."""
+    return combine([(form, -1)], op.trips - 1) if BACKWARDS in op.attributes else form

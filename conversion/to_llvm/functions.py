@@ -81,6 +81,8 @@ def lower_call(code: Code, op: func.CallOp) -> None:
     ]
     call = llvm.CallOp(op.callee.string_value(), *values)
     call.location = op.location
+    if loop.NUMBER in op.attributes:
+        call.attributes[loop.NUMBER] = op.attributes[loop.NUMBER]
     code.act(call)
     for operand in op.arguments:
         if operand in code.buffers:

@@ -11,6 +11,7 @@ from nn_opt.conversion.to_llvm.addressing import (
     both,
     compare,
     evaluate_expr,
+    in_order,
     loop_range,
     not_negative,
 )
@@ -67,7 +68,7 @@ def name_index(code: Code, op: loop.ForOp, index: SSAValue) -> None:
     index.name_hint = op.index.name_hint
     label = f"loop %{op.index.name_hint or op.index}"
     atom = code.atom(index, loop_range(op.trips), label)
-    code.indices[op.index] = Form(((atom, 1),), 0)
+    code.indices[op.index] = in_order(op, Form(((atom, 1),), 0))
 
 
 def drop_unchanged(header: Chunk, initial: list[SSAValue], results: list[SSAValue]) -> list[int]:

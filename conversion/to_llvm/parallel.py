@@ -10,7 +10,13 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.conversion.to_llvm.addressing import compare, offset_pointer, quotient, remainder
+from nn_opt.conversion.to_llvm.addressing import (
+    compare,
+    in_order,
+    offset_pointer,
+    quotient,
+    remainder,
+)
 from nn_opt.conversion.to_llvm.code import NO_WRAP, POINTER, Buffer, Code
 from nn_opt.conversion.to_llvm.indices import Form
 from nn_opt.conversion.to_llvm.symbols import SLOT, address_of, call, function, stack
@@ -178,5 +184,5 @@ def bind_indices(body: Code, nest: list[loop.ForOp], index: SSAValue) -> None:
     for level in nest:
         extent //= level.trips
         outer = quotient(body, form, extent)
-        body.indices[level.index] = outer
+        body.indices[level.index] = in_order(level, outer)
         form = remainder(body, form, extent)

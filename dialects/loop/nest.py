@@ -26,6 +26,10 @@ from nn_opt.ir.affine_text import parse_index, print_index
 from nn_opt.ir.diagnostics import complaint
 
 
+BACKWARDS = "backwards"  # on a loop.for: from the last iteration to the first, which are free
+NUMBER = "nn.number"  # on a call in @main: its row in a profile
+
+
 class ForKind(StrEnum):
     """How the iterations of a loop run."""
 
@@ -42,7 +46,10 @@ def _extent(trips: int) -> IntegerAttr[IndexType]:
 
 @irdl_op_definition
 class ForOp(IRDLOperation):
-    """Run the body for each %i = 0 .. extent-1. All loops start at 0 and have a known extent."""
+    """Run the body for each %i = 0 .. extent-1. All loops start at 0 and have a known extent.
+
+    With the attribute `backwards` the last iteration comes first; their order must not matter.
+    """
 
     name = "loop.for"
 

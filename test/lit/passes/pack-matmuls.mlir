@@ -62,14 +62,14 @@ func.func @batch_of_matrices_stays(%x: tensor<2x5x128xf32>) -> tensor<2x5x96xf32
 
 // -----
 
-// One row reads a matrix once: packed only if it comes from beyond the second-level cache.
+// One row takes wider panels.
 // CHECK-LABEL: @one_row
 // CHECK:       graph.matmul %x, %{{.*}} weight_layout "NK128n"
-// CHECK:       graph.matmul %{{.*}}, %{{[^ ]*}} : (tensor<1x512xf32>, tensor<512x256xf32>)
-func.func @one_row(%x: tensor<1x1024xf32>) -> tensor<1x256xf32> {
+// CHECK:       graph.matmul %{{.*}}, %{{[^ ]*}} : (tensor<1x512xf32>, tensor<512x16xf32>)
+func.func @one_row(%x: tensor<1x1024xf32>) -> tensor<1x16xf32> {
   %w = graph.constant dense<1.0> : tensor<1024x512xf32>
   %y = graph.matmul %x, %w : (tensor<1x1024xf32>, tensor<1024x512xf32>) -> tensor<1x512xf32>
-  %v = graph.constant dense<1.0> : tensor<512x256xf32>
-  %z = graph.matmul %y, %v : (tensor<1x512xf32>, tensor<512x256xf32>) -> tensor<1x256xf32>
-  func.return %z : tensor<1x256xf32>
+  %v = graph.constant dense<1.0> : tensor<512x16xf32>
+  %z = graph.matmul %y, %v : (tensor<1x512xf32>, tensor<512x16xf32>) -> tensor<1x16xf32>
+  func.return %z : tensor<1x16xf32>
 }
