@@ -18,9 +18,10 @@ MOST_BORDERS = 4  # iterations that each become code of their own; more stay one
 def border_counts(load: loop.LoadOp, nest: loop.ForOp) -> Iterator[int]:
     """Yield the iterations before which a load's test changes: each on a border, if they are few.
 
-    Only a loop that stays one is asked, of an index that otherwise moves with expanded loops:
-    those are straight code, in which every test on a border is decided. Where the load is on a
-    border already, what is left are corners: too few iterations for more code.
+    Only a loop that stays one is asked, of an index that otherwise moves with expanded loops or
+    with those inside the loop. The former are straight code, in which every test on a border is
+    decided; the latter are asked in their turn. Where the load is on a border already, what is
+    left are corners: too few iterations for more code.
     """
     if nest.how in EXPANDED:
         return
@@ -30,7 +31,7 @@ def border_counts(load: loop.LoadOp, nest: loop.ForOp) -> Iterator[int]:
     for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
         form = linear(expr)
         pace = form.coefficient(position)
-        others = _others(form, position, load.indices)
+        others = _others(form, load.indices, nest)
         if pace <= 0 or others is None:
             continue
         low, high = others
@@ -41,29 +42,37 @@ def border_counts(load: loop.LoadOp, nest: loop.ForOp) -> Iterator[int]:
 def _on_a_border(load: loop.LoadOp) -> bool:
     """Return whether an index that only expanded loops move leaves the buffer."""
     for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
-        span = _others(linear(expr), None, load.indices)
+        span = _others(linear(expr), load.indices, None)
         if span is not None and (span[0] < 0 or span[1] >= size):
             return True
     return False
 
 
-def _others(form: Linear, position: int | None, indices: Sequence[SSAValue]) -> Range | None:
-    """Return the range of an index without one loop; None if others than expanded ones move it."""
-    own = None if position is None else AffineDimExpr(position)
+def _others(form: Linear, indices: Sequence[SSAValue], nest: loop.ForOp | None) -> Range | None:
+    """Return the range of an index but for one loop; None if a loop around that moves it."""
+    loops = [_loop_of(index) for index in indices]
+    own = None if nest is None else AffineDimExpr(loops.index(nest))
     terms = {a: f for a, f in form.terms.items() if a != own}
     used = set[int]().union(*(atom.used_dims() for atom in terms))
-    loops = {k: _expanded_loop(indices[k]) for k in used}
-    if position in used or None in loops.values():
-        return None
-    ranges = [
-        (0, found.trips - 1) if (found := loops.get(k)) else (0, 0) for k in range(len(indices))
-    ]
+    ranges: list[Range] = [(0, 0)] * len(indices)
+    for k in used:
+        inner = loops[k]
+        if inner is None or not (inner.how in EXPANDED or _is_inside(inner, nest)):
+            return None
+        ranges[k] = (0, inner.trips - 1)
     return range_of(Linear(terms, form.constant).expr(), ranges)
 
 
-def _expanded_loop(index: SSAValue) -> loop.ForOp | None:
+def _loop_of(index: SSAValue) -> loop.ForOp | None:
     owner = index.block.parent_op() if isinstance(index, BlockArgument) else None
-    return owner if isinstance(owner, loop.ForOp) and owner.how in EXPANDED else None
+    return owner if isinstance(owner, loop.ForOp) else None
+
+
+def _is_inside(inner: loop.ForOp, nest: loop.ForOp | None) -> bool:
+    around = inner.parent_op()
+    while around is not None and around is not nest:
+        around = around.parent_op()
+    return around is not None
 
 
 def _few(first: int, last: int, pace: int) -> Sequence[int]:

@@ -17,11 +17,11 @@ from nn_opt.schedule.defaults.facts import (
     is_reduction,
     loads_of,
     local_buffer,
-    may_leave,
     par_axes,
     readers,
     step,
 )
+from nn_opt.schedule.defaults.images import copy_padding, take_strips
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read, stores_in
 from nn_opt.schedule.schedule import Schedule
 
@@ -94,9 +94,9 @@ def _row_axis(block: BlockOp, loops: list[ForOp], axes: list[int], lane: ForOp) 
 def schedule_tiled(schedule: Schedule, stage: str, tile: Tile, target: Target) -> None:
     """Cut the output into register tiles, reduce into each, and finish it before it is stored."""
     follower = follower_of(schedule, stage)
-    copies = _copy_padding(schedule, stage)
+    copies = copy_padding(schedule, stage, tile.lane_axis)
     _prefetch_panels(schedule, stage, tile)
-    outer = _tile_loops(schedule, stage, tile)
+    outer = _tile_loops(schedule, stage, tile, target)
     schedule.reverse_compute_at(follower, outer[-1])
     block = find_block(schedule.function, stage)
     inner = loops_around(block)[len(outer) :]
@@ -145,17 +145,6 @@ def _at_own_axes(load: LoadOp, reader: BlockOp) -> bool:
     return True
 
 
-def _copy_padding(schedule: Schedule, stage: str) -> list[str]:
-    """Give every padded operand a copy with its padding; return the copying stages."""
-    block = find_block(schedule.function, stage)
-    padded = [
-        operand
-        for operand, buffer in enumerate(read(block))
-        if any(may_leave(load, block) for load in loads_of(buffer, block))
-    ]
-    return [schedule.cache_read(stage, operand) for operand in padded]
-
-
 def _prefetch_panels(schedule: Schedule, stage: str, tile: Tile) -> None:
     """While one panel of weights is used again and again, bring the next one nearer.
 
@@ -177,7 +166,7 @@ def _prefetch_panels(schedule: Schedule, stage: str, tile: Tile) -> None:
             schedule.prefetch(stage, operand, panels[0])
 
 
-def _tile_loops(schedule: Schedule, stage: str, tile: Tile) -> list[ForOp]:
+def _tile_loops(schedule: Schedule, stage: str, tile: Tile, target: Target) -> list[ForOp]:
     """Split and reorder the loops of a stage; return those around the tile, outermost first."""
     loops = schedule.axes(stage)
     block = find_block(schedule.function, stage)
@@ -205,7 +194,7 @@ def _tile_loops(schedule: Schedule, stage: str, tile: Tile) -> list[ForOp]:
     schedule.reorder(*order, *reduce, *inner, lane)
     if reduce[-1].trips == 4 and is_contraction(block) and len(reduce) > 1:
         schedule.unroll(reduce[-1])
-    return order
+    return take_strips(schedule, stage, outer, order, target)
 
 
 def _panels_first(block: BlockOp, tile: Tile, loops: list[ForOp]) -> bool:
