@@ -82,10 +82,16 @@ def lower_dot(code: Code, op: loop.DotOp) -> None:
 
 def target_around(op: Operation) -> Target:
     """Return the target of the module that an op is in."""
+    module = module_around(op)
+    return target_of(module) if module is not None else DEFAULT
+
+
+def module_around(op: Operation) -> ModuleOp | None:
+    """Return the module that an op is in."""
     module: Operation | None = op
     while module is not None and not isinstance(module, ModuleOp):
         module = module.parent_op()
-    return target_of(module) if module is not None else DEFAULT
+    return module
 
 
 def _by_pairs(code: Code, op: loop.DotOp, lanes: int) -> SSAValue:

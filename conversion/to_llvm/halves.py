@@ -1,4 +1,8 @@
-"""Floats of other widths; bfloat by its bits, for the machines without such a type."""
+"""Floats of other widths; bfloat by its bits, for the machines without such a type.
+
+Machines with AVX512-BF16 have an instruction that rounds to bfloat. It takes denormal numbers for
+zeros, as those that multiply bfloats do; so it is used where a module says that this is fine.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,13 @@ from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, i16, i
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from nn_opt.conversion.to_llvm.code import Code, Rule, machine_type
+from nn_opt.conversion.to_llvm.dots import module_around
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, like, select
+from nn_opt.ir.target import flushes_denormals, target_of
 from nn_opt.ir.types import element_type
 
 EQUAL, GREATER, UNORDERED = 1, 2, 14  # predicates of llvm.fcmp: oeq, ogt, uno
+ROUNDING = "avx512bf16"  # LLVM's name of what rounds a vector of f32 to bfloat
 NO_FLAGS = {"fastmathFlags": EXACT}
 
 
@@ -34,7 +41,20 @@ def extend(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:
 
 def lower_truncate(code: Code, op: arith.TruncFOp) -> None:
     """%b = arith.truncf %a  ->  llvm.fptrunc; to bfloat by rounding the bits"""
-    code.bind(op.result, truncate(code, code.value(op.operands[0]), machine_type(op.result.type)))
+    value, wanted = code.value(op.operands[0]), machine_type(op.result.type)
+    if rounds_at_once(op):
+        code.bind(op.result, code.emit(llvm.FPTruncOp, (value,), wanted))
+    else:
+        code.bind(op.result, truncate(code, value, wanted))
+
+
+def rounds_at_once(op: arith.TruncFOp) -> bool:
+    """Return whether the machine has an instruction for it that is as exact as the module wants."""
+    types = element_type(op.operands[0].type), element_type(op.result.type)
+    if types != (Float32Type(), BFloat16Type()):
+        return False
+    module = module_around(op)
+    return module is not None and flushes_denormals(module) and target_of(module).has(ROUNDING)
 
 
 def truncate(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineExpr
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
 from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.reduction import accumulator
-from nn_opt.conversion.to_tensor.scalar import Scalar, is_unsigned
+from nn_opt.conversion.to_tensor.scalar import Scalar, is_unsigned, working
 from nn_opt.dialects import graph
 from nn_opt.dialects.tensor import identity_of
 from nn_opt.ir.types import shape_of
@@ -39,14 +39,18 @@ def _dilation(op: graph.PoolOp, at: int) -> int:
 
 def _max(k: Lowering, op: graph.PoolOp, x: Array) -> Array:
     low = 0 if is_unsigned(x.dtype) else identity_of("max", x.dtype)
-    return k.compute(
+    wide = working(x.dtype)  # half floats become single ones and back, which loses nothing
+    largest = k.compute(
         "pool",
         shape_of(op.result),
-        x.dtype,
-        lambda b: b.read(x, _windowed(op, b), low),
+        wide,
+        lambda b: b.read(x, _windowed(op, b), low).cast(wide),
         reduce=op.kernel.get_values(),
         combiner="or" if x.dtype == i1 else "max",
     )
+    if wide == x.dtype:
+        return largest
+    return k.compute("pool.round", largest.shape, x.dtype, lambda b: b.read(largest, b.par))
 
 
 def _average(k: Lowering, op: graph.PoolOp, x: Array) -> Array:

@@ -60,12 +60,13 @@ def sum_type(wide: UnitAttr | None, *factors: SSAValue) -> Attribute:
     element = element_type(factors[0])
     if wide is not None and all(is_byte(element_type(factor)) for factor in factors):
         return i32
+    half = isinstance(element, BFloat16Type | Float16Type)
+    if wide is not None and half and all(element_type(f) in (element, f32) for f in factors):
+        return f32
     check_same_elements(*factors)
-    if wide is None:
-        return element
-    if not isinstance(element, BFloat16Type | Float16Type):
+    if wide is not None:
         raise ValueError(f"a wide sum of {element}, expected one of f16, bf16, i8 or ui8")
-    return f32
+    return element
 
 
 @irdl_op_definition
@@ -111,8 +112,8 @@ class ConvOp(GraphOp):
 
     `layout` and `weight_layout` are absent for plain NCHW and OIHW, else see `blocked_conv_shape`;
     a blocked convolution takes no bias: add one shaped [F/16, 1, 1, 16] by graph.add.
-    With `wide`, half floats give sums in f32, and integers of 8 bits sums in i32; `fill` is what
-    the padding holds, 0 if it is absent.
+    With `wide`, half floats give sums in f32, also by weights of f32, and integers of 8 bits sums
+    in i32; `fill` is what the padding holds, 0 if it is absent.
     `algorithm` "winograd2" or "winograd4" takes the weights as graph.winograd_weights makes them.
     """
 

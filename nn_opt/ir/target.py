@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 
 from nn_opt.ir.diagnostics import DiagnosticError
 
 ATTRIBUTE = "nn.target"
+DENORMALS = "nn.flush_denormals"  # a module may round denormal numbers to zero
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,17 @@ class Target:
     vector_registers: int
     l1_bytes: int = 32 << 10
     l2_bytes: int = 1 << 20  # Zen 4: 1 MiB a core
+    has_ldexp: bool = False  # one instruction scales floats by powers of two, to subnormal numbers
 
     @property
     def lanes(self) -> int:
         """The number of 32-bit lanes of a vector register."""
         return self.vector_bytes // 4
+
+    @property
+    def fuses(self) -> bool:
+        """Whether one instruction multiplies and adds: on x86, what has vectors of 32 bytes."""
+        return not self.triple.startswith("x86") or self.vector_bytes >= 32
 
     def has(self, feature: str) -> bool:
         """Return whether the processor has a feature that LLVM calls so, as `features` lists."""
@@ -41,14 +48,14 @@ _ARM = "aarch64-unknown-linux-gnu"
 TARGETS = {
     "x86-64-v2": Target("x86-64-v2", _X86, "x86-64-v2", "", 16, 16),
     "x86-64-v3": Target("x86-64-v3", _X86, "x86-64-v3", "", 32, 16),
-    "x86-64-v4": Target("x86-64-v4", _X86, "x86-64-v4", "", 64, 32),
-    "zen4": Target("zen4", _X86, "znver4", "+avx512bf16,+avx512vnni", 64, 32),
+    "x86-64-v4": Target("x86-64-v4", _X86, "x86-64-v4", "", 64, 32, has_ldexp=True),
+    "zen4": Target("zen4", _X86, "znver4", "+avx512bf16,+avx512vnni", 64, 32, has_ldexp=True),
     "neon": Target("neon", _ARM, "cortex-a76", "", 16, 32),
 }
 DEFAULT = TARGETS["x86-64-v4"]
 # Deterministic code is planned for this machine, whatever machine it is emitted for: the order
 # of sums follows from the width of vectors. Narrower machines run each vector in parts.
-DETERMINISTIC = DEFAULT
+DETERMINISTIC = replace(DEFAULT, name="any-width", has_ldexp=False)
 
 
 @lru_cache(maxsize=1)
@@ -76,6 +83,8 @@ def target_named(name: str) -> Target:
     """
     if name in ("host", "cpu"):
         return host()
+    if name == DETERMINISTIC.name:
+        return DETERMINISTIC
     if name not in TARGETS:
         known = ", ".join(["host", *TARGETS])
         raise DiagnosticError(f"error: unknown target {name!r}\n  hint: the targets are {known}")
@@ -91,3 +100,13 @@ def target_of(module: ModuleOp) -> Target:
 def set_target(module: ModuleOp, target: str) -> None:
     """Name the target of a module."""
     module.attributes[ATTRIBUTE] = StringAttr(target)
+
+
+def flushes_denormals(module: ModuleOp) -> bool:
+    """Return whether rounding to bf16 may take numbers below 2^-126 for zeros."""
+    return DENORMALS in module.attributes
+
+
+def flush_denormals(module: ModuleOp) -> None:
+    """Let rounding to bf16 take numbers below 2^-126 for zeros, as its products do."""
+    module.attributes[DENORMALS] = UnitAttr()

@@ -24,7 +24,7 @@ from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around
 from nn_opt.schedule.schedule import Schedule
 
 ACCUMULATORS = {32: 20, 16: 8}  # of so many registers: 24, with what is repeated, spill
-COLUMNS = 2
+COLUMNS = (2, 3)  # vectors that share what is repeated, if so many divide all
 UNROLLED = 8  # groups a turn: all channels of a block
 
 
@@ -129,8 +129,9 @@ def _columns(block: BlockOp, tile: Tile) -> tuple[int, int] | None:
     repeated = [load for load in factors if step(load, block, loops[tile.lane_axis]) == 0]
     for axis in par_axes(block):
         moved = {step(load, block, loops[axis]) for load in repeated}
-        if axis < tile.row_axis and moved == {0} and loops[axis].trips % COLUMNS == 0:
-            return axis, COLUMNS
+        count = next((n for n in COLUMNS if loops[axis].trips % n == 0), 0)
+        if axis < tile.row_axis and moved == {0} and count:
+            return axis, count
     return None
 
 

@@ -75,7 +75,16 @@ def test_matmuls_multiply_rounded_numbers(m: int, k: int, n: int):
 
 @CAN_RUN
 @pytest.mark.parametrize(
-    ("m", "k", "n"), [(1, 64, 16), (1, 256, 128), (3, 66, 48), (17, 160, 32), (64, 96, 96)]
+    ("m", "k", "n"),
+    [
+        (1, 64, 16),
+        (1, 256, 128),
+        (3, 66, 48),
+        (17, 160, 32),
+        (64, 96, 96),
+        (1, 65, 40),
+        (9, 33, 72),
+    ],
 )
 def test_compiled_matmuls(m: int, k: int, n: int):
     """The instruction sums pairs without rounding between: f32 sums of k products, at least."""
@@ -138,6 +147,48 @@ def test_an_image_of_three_channels_is_filled_up():
     assert "NCHW4c->NCHW16c" in model.ir("kernels")
     scale = np.abs(expected).max()
     np.testing.assert_allclose(model(x) / scale, expected / scale, atol=2e-3)
+
+
+DEPTHWISE = """
+func.func @main(%x: tensor<1x{c}x{h}x{h}xf32>) -> tensor<1x{c}x{h}x{h}xf32> {{
+  %w = graph.constant #graph.resource<"w"> : tensor<{c}x{c}x1x1xf32>
+  %v = graph.constant #graph.resource<"v"> : tensor<{c}x1x3x3xf32>
+  %p = graph.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x{c}x{h}x{h}xf32>, tensor<{c}x{c}x1x1xf32>) -> tensor<1x{c}x{h}x{h}xf32>
+  %m = graph.pool %p kind "max" kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] : (tensor<1x{c}x{h}x{h}xf32>) -> tensor<1x{c}x{h}x{h}xf32>
+  %y = graph.conv %m, %v strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group {c} : (tensor<1x{c}x{h}x{h}xf32>, tensor<{c}x1x3x3xf32>) -> tensor<1x{c}x{h}x{h}xf32>
+  func.return %y : tensor<1x{c}x{h}x{h}xf32>
+}}"""
+
+
+@CAN_RUN
+@pytest.mark.parametrize(("c", "h"), [(48, 14), (64, 15)])
+def test_depthwise_convolutions_and_maxima_read_rounded_images(c: int, h: int):
+    w, v = normal(c, c, 1, 1) / np.float32(c**0.5), normal(c, 1, 3, 3, seed=1)
+    x = normal(1, c, h, h, seed=2)
+    module = program(DEPTHWISE.format(c=c, h=h), w=w, v=v)
+    model = compile(module, precision="bf16", cache=False)
+    p = rounded(np.einsum("ncpq,fc->nfpq", rounded(x), rounded(w)[:, :, 0, 0]).astype(np.float32))
+    padded = np.pad(p, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+    m = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3)).max((-2, -1))
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(m, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3), axis=(2, 3)
+    )
+    expected = np.einsum("ncpqrs,crs->ncpq", windows, v[:, 0].astype(np.float64))
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(model(x) / scale, expected / scale, atol=2e-3)
+    kernels = model.ir("kernels")
+    assert "graph.pool" in kernels
+    assert all("xbf16>" in line for line in kernels.splitlines() if "graph.pool" in line)
+
+
+def test_the_largest_of_bf16_is_found_in_vectors():
+    """Half floats are compared as single ones, for which there are vectors."""
+    module = program(DEPTHWISE.format(c=48, h=14), w=normal(48, 48, 1, 1), v=normal(48, 1, 3, 3))
+    set_target(module, "zen4")
+    run_passes(make_context(), module, expand("compile", "precision=bf16"))
+    assembly = emit_assembly(print_module(module), target_named("zen4"))
+    assert "vmaxps" in assembly
+    assert "vmaxss" not in assembly
 
 
 @pytest.mark.parametrize(("winograd", "kept"), [("auto", True), ("off", False), ("force4", True)])
