@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from xdsl.traits import SymbolTable
 from nn_opt.backends.llvm import print_module as print_llvm
 from nn_opt.backends.llvm.object import emit_assembly, emit_object
 from nn_opt.collector import quiet_collector
+from nn_opt.crew import NO_CREW, Crew, crew_for
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
@@ -35,16 +35,13 @@ from nn_opt.ir.target import DETERMINISTIC, Target, set_target, target_named
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of, tensor_type
 from nn_opt.ir.verify import verify
 from nn_opt.kernels import kernels_of
-from nn_opt.passes.apply_schedule import ApplySchedulePass
-from nn_opt.passes.default_schedules import DefaultSchedulesPass
-from nn_opt.pipelines import Instrument, expand, run_passes
+from nn_opt.pipelines import COMPILE, Instrument, expand, run_passes, scheduling_at_once, stages
 from nn_opt.runtime.arguments import fits
 from nn_opt.runtime.artifact import Artifact, pack_weights
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo, dtype_named
 from nn_opt.runtime.memory import Block
 
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
-PIPELINE = "compile"
 INFER = "infer-shapes"
 
 # The levels of `Model.ir`, each by the pass after which the module is printed.
@@ -88,13 +85,23 @@ def build(
 
     Raises: VerifyException, PassFailedException or DiagnosticError for what cannot be compiled.
     """
-    lowered = lower(
-        module, target, options, deterministic=deterministic, profile=profile, progress=progress
-    )
+    if profile:
+        lowered = lower(module, target, options, deterministic=deterministic, profile=True)
+        return _finished(lowered, NO_CREW)
+    with crew_for(module, target, options, deterministic=deterministic) as crew:
+        lowered = lower(
+            module, target, options, deterministic=deterministic, progress=progress, crew=crew
+        )
+        return _finished(lowered, crew)
+
+
+def _finished(lowered: Lowered, crew: Crew) -> Artifact:
     with ThreadPoolExecutor(1) as workers:  # while LLVM works, Python is free to pack weights
         code = workers.submit(emit_object, lowered.text, lowered.machine)
         weights = lowered.weights
-    return Artifact(lowered.manifest, code.result(), weights)
+    objects = [code.result(), *crew.objects()]
+    manifest = replace(lowered.manifest, object_sizes=tuple(map(len, objects)))
+    return Artifact(manifest, b"".join(objects), weights)
 
 
 def lower(
@@ -105,8 +112,12 @@ def lower(
     deterministic: bool = False,
     profile: bool = False,
     progress: Progress | None = None,
+    crew: Crew = NO_CREW,
 ) -> Lowered:
-    """Run all passes on a module, which is consumed, and write it as LLVM IR."""
+    """Run all passes on a module, which is consumed, and write it as LLVM IR.
+
+    Without what the helpers of a crew make machine code of, beside this process.
+    """
     machine = target_named(target)
     plan = DETERMINISTIC if deterministic else machine  # what passes decide for
     manifest = signature_of(module)
@@ -114,7 +125,7 @@ def lower(
     verify(module)
     watch = Watch(progress)
     with quiet_collector():
-        _lower(module, plan, watch, expand(PIPELINE, options))
+        _lower(module, plan, watch, expand(COMPILE, options), crew)
         if profile:
             _lower(module, plan, Watch(None), expand("insert-timers"))
         watch.step("emit-object")
@@ -139,7 +150,7 @@ def level_text(
 
     Raises: DiagnosticError for an unknown level.
     """
-    passes = expand(PIPELINE, options)
+    passes = expand(COMPILE, options)
     names = [step.name for step in passes]
     last = LEVELS.get(level, level)
     if level not in (SOURCE_LEVEL, *EMITTED) and last not in names:
@@ -160,19 +171,25 @@ def level_text(
     return print_module(module)
 
 
-def _lower(module: ModuleOp, plan: Target, watch: Watch, passes: Sequence[ModulePass]) -> None:
+def _lower(
+    module: ModuleOp,
+    plan: Target,
+    watch: Watch,
+    passes: Sequence[ModulePass],
+    crew: Crew = NO_CREW,
+) -> None:
     set_target(module, plan.name)
     watch.total = len(passes) + 1
-    run_passes(make_context(), module, scheduling_at_once(passes), [watch])
-
-
-def scheduling_at_once(passes: Sequence[ModulePass]) -> list[ModulePass]:
-    """Let a pass that finds schedules apply them where the next one would: no script is seen."""
-    steps = list(passes)
-    for k, (step, after) in enumerate(pairwise(passes)):
-        if isinstance(step, DefaultSchedulesPass) and isinstance(after, ApplySchedulePass):
-            steps[k] = replace(step, apply_now=True)
-    return steps
+    context, steps = make_context(), scheduling_at_once(passes)
+    if crew is NO_CREW:
+        run_passes(context, module, steps, [watch])
+        return
+    first, each, (planning, *last) = stages(steps)
+    run_passes(context, module, first, [watch])
+    crew.lower(module, lambda part: run_passes(context, part, each, [watch]))
+    run_passes(context, module, [planning], [watch])
+    crew.emit()
+    run_passes(context, module, last, [watch])
 
 
 @dataclass

@@ -15,7 +15,8 @@ from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.types import memory_space
 from nn_opt.passes.plan_memory_check import check_plan
-from nn_opt.passes.plan_memory_in_place import Pair, pairs_in_place
+from nn_opt.passes.plan_memory_declared import TEMPORARIES, places_in_place, temporaries_of
+from nn_opt.passes.plan_memory_in_place import Pair
 from nn_opt.passes.plan_memory_lifetimes import Steps, lifetime, uses_of
 from nn_opt.passes.plan_memory_offsets import (
     ATTRIBUTE,
@@ -25,7 +26,7 @@ from nn_opt.passes.plan_memory_offsets import (
     lower_bound,
     place,
 )
-from nn_opt.passes.plan_memory_scratch import move_temporaries, provide, replace
+from nn_opt.passes.plan_memory_scratch import provide, replace
 
 NAME = "plan-memory"
 ALIASES = "nn.aliases"  # on a kernel: arguments that may be the same buffer
@@ -35,6 +36,10 @@ ALIASES = "nn.aliases"  # on a kernel: arguments that may be the same buffer
 class PlanMemoryPass(ModulePass):
     """Needs: loop without blocks. Leaves: one loop.arena in @main, no global loop.alloc.
 
+    The body of a kernel may be elsewhere, if its declaration says what the plan needs:
+    `nn.temporaries`, the buffers it must be given, and `nn.in_place`, the input and the result of
+    each pair that may be one buffer. The plan's choice is in `nn.aliases`, also of such a kernel.
+
     Order: after all that adds buffers, before convert-loop-to-llvm.
     """
 
@@ -42,9 +47,11 @@ class PlanMemoryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [inner for inner in op.ops if isinstance(inner, func.FuncOp)]
-        kernels = {f.sym_name.data: f for f in functions if f.body.blocks}
+        kernels = {
+            f.sym_name.data: f for f in functions if f.body.blocks or TEMPORARIES in f.attributes
+        }
         main = kernels.pop("main", None)
-        moved = {name: move_temporaries(kernel) for name, kernel in kernels.items()}
+        moved = {name: temporaries_of(kernel) for name, kernel in kernels.items()}
         if main is None:
             return
         for call in [inner for inner in main.walk() if isinstance(inner, func.CallOp)]:
@@ -130,7 +137,7 @@ def share_in_place(
         if name not in kernels:
             continue
         if name not in known:
-            known[name] = pairs_in_place(kernels[name])
+            known[name] = places_in_place(kernels[name])
         for source, result in known[name]:
             pair = dying_and_born(call, source, result, by_value, steps)
             if pair is None or not can_join(*pair, groups):

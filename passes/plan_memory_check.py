@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.passes.plan_memory_in_place import overwrites_itself
+from nn_opt.passes.plan_memory_declared import places_in_place
 from nn_opt.passes.plan_memory_lifetimes import Steps, lifetime, uses_of
 
 
@@ -86,8 +86,7 @@ def is_in_place(module: ModuleOp, main: func.FuncOp, one: Placed, two: Placed) -
     source, result = (position(calls[0], placed.view.result) for placed in (one, two))
     given = kernel.attributes.get("nn.aliases")
     marked = set(given.iter_values()) if isinstance(given, DenseArrayBase) else set[int]()
-    arguments = kernel.body.block.args
-    return {source, result} <= marked and overwrites_itself(arguments[source], arguments[result])
+    return {source, result} <= marked and (source, result) in places_in_place(kernel)
 
 
 def position(call: func.CallOp, value: SSAValue) -> int:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -37,11 +38,17 @@ class ArtifactError(Exception):
 
 @dataclass(frozen=True)
 class Artifact:
-    """Manifest, object code (one ELF file, or none for a model of unknown sizes) and weights."""
+    """Manifest, object code (ELF files, or none for a model of unknown sizes) and weights."""
 
     manifest: Manifest
     code: bytes
     weights: Block
+
+    @property
+    def objects(self) -> list[bytes]:
+        """The object files that the code consists of."""
+        ends = list(accumulate(self.manifest.object_sizes or (len(self.code),)))
+        return [self.code[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def pack_weights(arrays: Sequence[NDArray[Any]], offsets: Sequence[int], size: int) -> Block:

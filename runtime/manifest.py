@@ -75,6 +75,7 @@ class Manifest:
     kernels: tuple[Kernel, ...] = ()
     arena_plan: tuple[Region, ...] = ()
     external: Mapping[str, str] | None = None  # weight files beside the model: name to SHA-256
+    object_sizes: tuple[int, ...] = ()  # bytes of each object file in the code; () for one
 
     @property
     def is_static(self) -> bool:
@@ -119,6 +120,7 @@ def from_json(text: bytes) -> Manifest:
             Kernel(k["name"], tuple(k["nodes"]), k["flops"]) for k in record["kernels"]
         )
         record["arena_plan"] = tuple(Region(**region) for region in record["arena_plan"])
+        record["object_sizes"] = tuple(record["object_sizes"])
         manifest = Manifest(**record)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ManifestError(f"not a manifest: {error}") from error
@@ -135,7 +137,10 @@ def _tensor(name: str, shape: list[Dim] | None, dtype: str) -> TensorInfo:
 
 def _check_types(manifest: Manifest) -> None:
     """Sizes are used as they stand, so they must be sizes."""
-    for field in fields(manifest):
-        value = getattr(manifest, field.name)
-        if field.name.endswith("_bytes") and not (type(value) is int and 0 <= value < 1 << 48):
-            raise ManifestError(f"{field.name} is {value!r}")
+    sizes = [
+        (f.name, getattr(manifest, f.name)) for f in fields(manifest) if f.name[-6:] == "_bytes"
+    ]
+    sizes += [("object_sizes", size) for size in manifest.object_sizes]
+    for name, value in sizes:
+        if not (type(value) is int and 0 <= value < 1 << 48):
+            raise ManifestError(f"{name} is {value!r}")

@@ -27,7 +27,7 @@ class Program:
         """
         self.manifest = artifact.manifest
         self._call = pool().call  # before the code, which refers to the pool
-        self._code = LoadedCode([artifact.code])
+        self._code = LoadedCode(artifact.objects)
         self._entry = self._code.address(ENTRY)
         self._weights = artifact.weights
         self._weights_at = artifact.weights.address

@@ -37,7 +37,7 @@ def print_operation(printer: Printer, op: IRDLOperation) -> None:
     if list(op.operand_types) == list(op.result_types):
         printer.print_attribute(op.result_types[0])
     else:
-        printer.print_operation_type(op)
+        printer.print_function_type(op.operand_types, op.result_types)
 
 
 Attributes = dict[str, Attribute]

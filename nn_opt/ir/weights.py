@@ -80,7 +80,7 @@ def resources(root: Operation) -> Iterator[tuple[dict[str, Attribute], str, Reso
                     yield holder, name, value
 
 
-def _arrays(root: Operation) -> dict[str, Array]:
+def arrays_of(root: Operation) -> dict[str, Array]:
     """Return the arrays of all resources by key.
 
     Raises: DiagnosticError if the text was read without its weights.
@@ -101,13 +101,13 @@ def save_weights(root: Operation, path: str | Path) -> None:
     """Write every resource of `root` to a safetensors file."""
     from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
 
-    arrays = {key: np.ascontiguousarray(array) for key, array in _arrays(root).items()}
+    arrays = {key: np.ascontiguousarray(array) for key, array in arrays_of(root).items()}
     write_atomically(path, lambda temporary: save_file(arrays, temporary))
 
 
 def inline_weights(root: Operation) -> None:
     """Replace every resource of `root` by dense text, so that the printed module is whole."""
-    _arrays(root)
+    arrays_of(root)
     for holder, name, attribute in list(resources(root)):
         array = attribute.data.array
         assert array is not None, "checked above"

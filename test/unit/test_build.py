@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bench.models import build_small
-from nn_opt.build import scheduling_at_once
 from nn_opt.frontends.onnx import import_model
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
-from nn_opt.pipelines import expand, run_passes
+from nn_opt.pipelines import expand, run_passes, scheduling_at_once
 
 
 @pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "bert_tiny"])

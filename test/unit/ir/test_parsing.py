@@ -94,3 +94,14 @@ def test_open_string_is_a_message_at_once():
     text = message('func.func private @f() attributes {note = "' + "index, " * 40 + "}\n")
     assert text.startswith("m.mlir:1:43: error: ")
     assert "string" in text
+
+
+def test_location_of_a_graph_op_survives_printing():
+    module = parse(
+        "func.func @f(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {\n"
+        "  %y = graph.transpose %x perm [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
+        "  func.return %y : tensor<3x2xf32>\n}\n"
+    )
+    text = print_module(module, locations=True)
+    places = {op.name: locate(op) for op in parse(text).walk()}
+    assert places["graph.transpose"] == "m.mlir:2:8"

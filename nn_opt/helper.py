@@ -1,0 +1,77 @@
+"""A process that lowers kernels for another one: what it is asked, by text, and what it answers."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from nn_opt.backends.llvm import print_module as print_llvm
+from nn_opt.backends.llvm.object import emit_object
+from nn_opt.collector import quiet_collector
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.parsing import make_context, parse_module
+from nn_opt.ir.printing import print_module
+from nn_opt.ir.resources import Array
+from nn_opt.ir.target import target_named
+from nn_opt.passes.plan_memory import ALIASES
+from nn_opt.passes.plan_memory_declared import declaration_of
+from nn_opt.pipelines import COMPILE, expand, run_passes, scheduling_at_once, stages
+
+FAULTS = (VerifyException, PassFailedException, DiagnosticError)  # for the user, worded finally
+
+
+class Kernels:
+    """The kernels that came here, until they are emitted as one object file."""
+
+    def __init__(self, target: str, options: str) -> None:
+        self._machine = target_named(target)
+        _, self._each, (_, *self._last) = stages(scheduling_at_once(expand(COMPILE, options)))
+        self._module = ModuleOp([])
+
+    def lower(self, text: str, weights: dict[str, Array]) -> str:
+        """Lower the kernel in a module's text to loops; return its declaration."""
+        context = make_context()
+        module = parse_module(context, text, "<kernel>", weights)
+        run_passes(context, module, self._each)
+        (kernel,) = [op for op in module.ops if isinstance(op, FuncOp)]
+        declared = declaration_of(kernel)
+        kernel.detach()
+        self._module.body.block.add_op(kernel)
+        self._module.attributes |= module.attributes
+        return print_module(ModuleOp([declared]))
+
+    def emit(self, aliases: dict[str, list[int]]) -> bytes:
+        """Return the object file of all kernels, some of whose arguments may be one buffer."""
+        for kernel in self._module.ops:
+            if isinstance(kernel, FuncOp) and (places := aliases.get(kernel.sym_name.data)):
+                kernel.attributes[ALIASES] = DenseArrayBase.from_list(i64, places)
+        run_passes(make_context(), self._module, self._last)
+        return emit_object(print_llvm(self._module), self._machine)
+
+
+def serve(descriptor: int) -> None:
+    """Answer requests that come over a socket until it is closed."""
+    with socket.socket(fileno=descriptor) as channel, quiet_collector():
+        stream: Any = channel.makefile("rwb")
+        try:
+            kernels = Kernels(*pickle.load(stream))
+            while True:
+                method, *arguments = pickle.load(stream)
+                pickle.dump(_answer(kernels, method, arguments), stream)
+                stream.flush()
+        except (EOFError, BrokenPipeError, ConnectionResetError):  # the other process has done
+            return
+
+
+def _answer(kernels: Kernels, method: str, arguments: list[Any]) -> object:
+    """Return a method's result, or a fault that is the user's to mend."""
+    try:
+        return getattr(kernels, method)(*arguments)
+    except FAULTS as fault:
+        kind = next(kind for kind in type(fault).__mro__ if kind in FAULTS)
+        return kind(str(fault))
