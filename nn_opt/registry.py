@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 PASSES = {
     "infer-shapes": "nn_opt.passes.infer_shapes:InferShapesPass",
     "canonicalize": "nn_opt.passes.canonicalize:CanonicalizePass",
+    "recognize-int8": "nn_opt.passes.recognize_int8:RecognizeInt8Pass",
     "fold-constants": "nn_opt.passes.fold_constants:FoldConstantsPass",
     "simplify-inference": "nn_opt.passes.simplify_inference:SimplifyInferencePass",
     "recognize-gelu": "nn_opt.passes.recognize_gelu:RecognizeGeluPass",

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph import Fusion
+from nn_opt.dialects.graph.contraction import is_byte
 from nn_opt.ir.types import element_type, shape_of
 from nn_opt.passes.fusion_costs import elements, is_static_tensor, tensor_bytes
 
@@ -27,9 +28,10 @@ FINITE = (
     graph.HardSigmoidOp, graph.LeakyReluOp, graph.EluOp, graph.SeluOp, graph.CeluOp, graph.GeluOp,
     graph.SoftplusOp, graph.SoftsignOp, graph.MishOp, graph.ThresholdedReluOp, graph.ErfOp,
     graph.ClipOp, graph.AddOp, graph.SubOp, graph.MulOp, graph.MaximumOp, graph.MinimumOp,
-    graph.PReluOp, graph.FloorOp, graph.CeilOp, graph.RoundOp,
+    graph.PReluOp, graph.FloorOp, graph.CeilOp, graph.RoundOp, graph.CastOp, graph.BitwiseXorOp,
 )  # fmt: skip
 PER_AXIS = (graph.ExpandOp, graph.BatchNormOp)  # pointwise, but not by NumPy broadcasting
+BYTES = 4  # of a lane of 32 bits
 SPATIAL_KINDS = ("sum", "mean", "max", "min")
 
 
@@ -138,7 +140,8 @@ def admits_conv(op: Operation, plan: LayoutPlan) -> bool:
     assert isinstance(op, graph.ConvOp)
     if not is_image(op.x) or not is_image(op.w) or not is_constant(op.w):
         return False
-    if op.layout is not None or not isinstance(element_type(op.x), AnyFloat):
+    floats = isinstance(element_type(op.x), AnyFloat)
+    if op.layout is not None or not (floats or op.wide is not None):
         return False
     if op.group.value.data != 1 and not is_depthwise(op):
         return False
@@ -147,8 +150,14 @@ def admits_conv(op: Operation, plan: LayoutPlan) -> bool:
 
 def reads_plain_image(conv: graph.ConvOp, plan: LayoutPlan) -> bool:
     """Return whether a first convolution reads few channels straight from the plain image."""
-    few = conv.group.value.data == 1 and shape_of(conv.x)[1] < plan.lanes
+    most = BYTES if sums_bytes(conv) else plan.lanes - 1
+    few = conv.group.value.data == 1 and shape_of(conv.x)[1] <= most
     return few and not plan.is_blocked(conv.x)
+
+
+def sums_bytes(conv: graph.ConvOp) -> bool:
+    """Return whether a convolution is of 8-bit integers, of which four fill a lane."""
+    return conv.wide is not None and is_byte(element_type(conv.x))
 
 
 def admits_pool(op: Operation, plan: LayoutPlan) -> bool:

@@ -14,7 +14,14 @@ from xdsl.rewriter import InsertPoint
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.fields import floats
 from nn_opt.ir.types import element_type, shape_of, tensor_type
-from nn_opt.passes.layout_plan import LayoutPlan, is_depthwise, reads_plain_image, spatial_axes
+from nn_opt.passes.layout_plan import (
+    BYTES,
+    LayoutPlan,
+    is_depthwise,
+    reads_plain_image,
+    spatial_axes,
+    sums_bytes,
+)
 
 
 @dataclass
@@ -85,11 +92,17 @@ def block_conv(op: Operation, b: Blocker, builder: Builder) -> SSAValue:
     """conv(x, w, bias)  ->  conv(blocked x, packed w) + blocked bias"""
     assert isinstance(op, graph.ConvOp)
     c = b.lanes
-    if reads_plain_image(op, b.plan):
+    if reads_plain_image(op, b.plan) and sums_bytes(op):
+        x = builder.insert(graph.LayoutTransformOp(op.x, "NCHW", f"NCHW{BYTES}c")).results[0]
+        layout, packed = f"NCHW{BYTES}c->NCHW{c}c", f"OIHW{c}o{BYTES}i"
+    elif reads_plain_image(op, b.plan):
         x, layout, packed = op.x, f"NCHW->NCHW{c}c", f"OIHW{c}o"
     else:
-        packed = f"OIHW{c}o" if is_depthwise(op) else f"OIHW{c}i{c}o"
-        x, layout = b.image(op.x, builder), b.layout
+        x, layout, packed = b.image(op.x, builder), b.layout, f"OIHW{c}o"
+        if sums_bytes(op) and not is_depthwise(op):
+            packed = f"OIHW{c // BYTES}i{c}o{BYTES}i"
+        elif not is_depthwise(op):
+            packed = f"OIHW{c}i{c}o"
     conv = graph.ConvOp(
         x,
         b.weight(op.w, packed, builder),
@@ -100,6 +113,8 @@ def block_conv(op: Operation, b: Blocker, builder: Builder) -> SSAValue:
         group=op.group.value.data,
         layout=layout,
         weight_layout=packed,
+        wide=op.wide is not None,
+        fill=op.padding,
     )
     result = builder.insert(conv).results[0]
     if op.b is None:

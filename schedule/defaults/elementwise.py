@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from xdsl.ir import SSAValue
+
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, LoadOp, StoreOp
 from nn_opt.ir.target import Target
+from nn_opt.ir.types import memory_space
 from nn_opt.schedule.defaults.facts import is_reduction, may_leave, step, steps, vectorizable
-from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, only_child
+from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, only_child, stores_in
 from nn_opt.schedule.schedule import Schedule
 
 LINE = 16  # elements of 4 bytes in a cache line of 64
@@ -68,16 +71,27 @@ def _runs_on(block: BlockOp, outer: ForOp, inner: ForOp) -> bool:
         return False
     if len(wide) < 2:  # a loop of one trip moves nothing
         return True
+    if inner.trips % LINE and any(_has_rows(access.memref) for access in accesses(block)):
+        return False
     pairs = zip(steps(block, outer), steps(block, inner), strict=True)
     return all(near is not None and far == near * inner.trips for far, near in pairs)
+
+
+def _has_rows(buffer: SSAValue) -> bool:
+    """Return whether a buffer keeps its dimensions, so that lanes cannot go on in its next row."""
+    return memory_space(buffer) != "global"
+
+
+def accesses(block: BlockOp) -> list[LoadOp | StoreOp]:
+    """Return a stage's loads and stores."""
+    return [*loads_in(block), *stores_in(block)]
 
 
 def _minds_indices(block: BlockOp) -> bool:
     """Return whether a stage computes with its indices, or tests them for an `or` value."""
     if any(may_leave(load, block) for load in loads_in(block)):
         return True
-    accesses = (LoadOp, StoreOp)
-    ops = [op for op in block.body.block.ops if not isinstance(op, accesses)]
+    ops = [op for op in block.body.block.ops if not isinstance(op, LoadOp | StoreOp)]
     return any(axis in op.operands for axis in block.axes for op in ops)
 
 
