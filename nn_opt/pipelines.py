@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 from xdsl.context import Context
@@ -53,11 +54,15 @@ LOWER_TO_LLVM = (
     "plan-memory",  # temporaries become offsets in one arena
     "convert-loop-to-llvm",  # control flow and addresses
 )
+COMPILE = "compile"
+# From the first of these on, up to the second, passes look at one function at a time, unless a
+# scan calls kernels: several processes may lower them.
+DIVIDED = ("convert-graph-to-tensor", "plan-memory")
 PIPELINES: dict[str, tuple[str, ...]] = {
     "optimize-graph": OPTIMIZE_GRAPH,
     "lower-to-loops": LOWER_TO_LOOPS,
     "lower-to-llvm": LOWER_TO_LLVM,
-    "compile": (*OPTIMIZE_GRAPH, *LOWER_TO_LOOPS, *LOWER_TO_LLVM),
+    COMPILE: (*OPTIMIZE_GRAPH, *LOWER_TO_LOOPS, *LOWER_TO_LLVM),
 }
 
 
@@ -87,6 +92,22 @@ def _expand_pipeline(name: str, options: str) -> list[ModulePass]:
         make_pass(step, " ".join(f'{k}="{v}"' for k, v in given.items() if k in known[step]))
         for step in PIPELINES[name]
     ]
+
+
+def stages(passes: Sequence[ModulePass]) -> tuple[list[ModulePass], ...]:
+    """Split the passes of `compile`: for the whole model, for each function, for the whole."""
+    names = [step.name for step in passes]
+    begin, end = map(names.index, DIVIDED)
+    return list(passes[:begin]), list(passes[begin:end]), list(passes[end:])
+
+
+def scheduling_at_once(passes: Sequence[ModulePass]) -> list[ModulePass]:
+    """Let a pass that finds schedules apply them where the next one would: no script is seen."""
+    steps = list(passes)
+    for k, pair in enumerate(pairwise(passes)):
+        if tuple(step.name for step in pair) == ("default-schedules", "apply-schedule"):
+            steps[k] = make_pass(pair[0].name, "apply-now")
+    return steps
 
 
 def parse_pipeline(text: str) -> list[ModulePass]:
