@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
@@ -12,12 +15,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
 from nn_opt.ir.remarks import remark
-from nn_opt.ir.target import target_of
+from nn_opt.ir.target import Target, target_of
 from nn_opt.ir.types import shape_of
-from nn_opt.passes.layout_plan import LayoutPlan, LayoutRegion, drops_axes, gain_ns, transform_ns
+from nn_opt.passes.layout_costs import gain_ns, transform_ns
+from nn_opt.passes.layout_plan import LayoutPlan, LayoutRegion, drops_axes
 from nn_opt.passes.layout_rules import RULES, Blocker, block_pointwise
 
 
+@dataclass(frozen=True)
 class ChooseLayoutPass(ModulePass):
     """NCHW  ->  NCHW16c (16 = lanes of the target) for regions of 2-D convolutions that gain by it.
 
@@ -26,25 +31,33 @@ class ChooseLayoutPass(ModulePass):
     and only ops that keep those finite are let in. Layout transforms stand where a region meets
     plain values, each once; those of weights are left for fold-constants.
 
+    A convolution whose input is plain reads it as it is, unless `winograd` or `precision`, which
+    are those of choose-convolution and lower-precision, let it become what reads blocks only.
+
     Needs: graph, static shapes. Keeps: graph.
     Order: after fold-scale-axis; before fold-constants (packs weights) and fuse-ops.
     """
 
-    name = "choose-layout"
+    name: ClassVar[str] = "choose-layout"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    winograd: Literal["auto", "off", "force2", "force4"] = "auto"
+    precision: Literal["f32", "bf16"] = "f32"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lanes = target_of(op).lanes
+        target = target_of(op)
         for function in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
             for block in function.body.blocks:
-                plan = LayoutPlan(block, lanes)
-                regions = [r for r in plan.regions() if self.pays(r, plan)]
+                plan = LayoutPlan(
+                    block, target.lanes, self.precision == "f32", self.winograd != "off"
+                )
+                regions = [r for r in plan.regions() if self.pays(r, plan, target)]
                 block_ops(plan, regions)
 
-    def pays(self, region: LayoutRegion, plan: LayoutPlan) -> bool:
+    def pays(self, region: LayoutRegion, plan: LayoutPlan, target: Target) -> bool:
         """Return whether the convolutions gain more than the transforms cost; say so."""
-        gain = gain_ns(region, plan.lanes)
+        gain = gain_ns(region, plan, target)
         crossings = [*region.inputs, *plan.outputs(region)]
-        cost = sum(transform_ns(value, plan.lanes) for value in crossings)
+        cost = sum(transform_ns(value, target) for value in crossings)
         convs = [op for op in region.ops if isinstance(op, graph.ConvOp)]
         verb = "blocked as" if gain > cost else "not worth"
         remark(

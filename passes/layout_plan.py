@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import prod
 
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import AnyFloat, Float32Type
 from xdsl.ir import Block, Operation, SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph import Fusion
 from nn_opt.dialects.graph.contraction import is_byte
 from nn_opt.ir.types import element_type, shape_of
-from nn_opt.passes.fusion_costs import elements, is_static_tensor, tensor_bytes
-
-# Direct convolution on one core: blocked channels run near the peak of 118 GFLOP/s, plain NCHW rows
-# at about a third of that; a layout transform moves about 8 bytes a nanosecond.
-BLOCKED_FLOPS_PER_NS = 90.0
-PLAIN_FLOPS_PER_NS = 30.0
-TRANSFORM_BYTES_PER_NS = 8.0
+from nn_opt.passes.fusion_costs import elements, is_static_tensor
 
 # The zero lanes that fill up the last block stay finite through these, whatever finite number is in
 # them, so that a later convolution's zero weights still cancel them. exp, log, div, pow do not.
@@ -53,6 +46,8 @@ class LayoutPlan:
 
     block: Block
     lanes: int
+    reads_rows: bool = True  # convolutions may read any number of channels from a plain image
+    winograd: bool = True  # ... save those that may become Winograd's
     region_of: dict[Operation, LayoutRegion] = field(default_factory=dict[Operation, LayoutRegion])
 
     def __post_init__(self) -> None:
@@ -149,10 +144,24 @@ def admits_conv(op: Operation, plan: LayoutPlan) -> bool:
 
 
 def reads_plain_image(conv: graph.ConvOp, plan: LayoutPlan) -> bool:
-    """Return whether a first convolution reads few channels straight from the plain image."""
-    most = BYTES if sums_bytes(conv) else plan.lanes - 1
-    few = conv.group.value.data == 1 and shape_of(conv.x)[1] <= most
-    return few and not plan.is_blocked(conv.x)
+    """Return whether a convolution reads its channels straight from a plain image.
+
+    It is as fast as on blocks, needs no transform and no filled-up channels. Winograd's algorithm
+    and products of narrow numbers read blocks, save where channels are few.
+    """
+    if conv.group.value.data != 1 or plan.is_blocked(conv.x):
+        return False
+    few = BYTES if sums_bytes(conv) else plan.lanes - 1
+    if shape_of(conv.x)[1] <= few:
+        return True
+    wide = element_type(conv.x) == Float32Type()
+    return plan.reads_rows and wide and not (plan.winograd and suits_winograd(conv))
+
+
+def suits_winograd(conv: graph.ConvOp) -> bool:
+    """Return whether a convolution is 3 x 3, dense and of stride 1."""
+    steps = {*conv.strides.get_values(), *conv.dilations.get_values(), conv.group.value.data}
+    return steps == {1} and shape_of(conv.w)[2:] == (3, 3)
 
 
 def sums_bytes(conv: graph.ConvOp) -> bool:
@@ -231,23 +240,3 @@ ADMITS: dict[type[Operation], Callable[[Operation, LayoutPlan], bool]] = {
     graph.PadOp: admits_pad,
     graph.ResizeOp: admits_resize,
 }
-
-
-def gain_ns(region: LayoutRegion, lanes: int) -> float:
-    """Return the time that the convolutions of a region save, filled-up lanes counted as work."""
-    total = 0.0
-    for op in region.ops:
-        if isinstance(op, graph.ConvOp):
-            channels = shape_of(op.results[0])[1]
-            flops = 2 * elements(op.results[0]) * prod(shape_of(op.w)[1:])
-            filled = flops * -(-channels // lanes) * lanes / channels
-            total += flops / PLAIN_FLOPS_PER_NS - filled / BLOCKED_FLOPS_PER_NS
-    return total
-
-
-def transform_ns(value: SSAValue, lanes: int) -> float:
-    """Return the time to change a value's layout; nothing moves where the image is one pixel."""
-    shape = shape_of(value)
-    if len(shape) == 4 and shape[1] % lanes == 0 and shape[2:] == (1, 1):
-        return 0.0
-    return 2 * tensor_bytes(value) / TRANSFORM_BYTES_PER_NS

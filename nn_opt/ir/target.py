@@ -15,6 +15,25 @@ DENORMALS = "nn.flush_denormals"  # a module may round denormal numbers to zero
 
 
 @dataclass(frozen=True)
+class Speeds:
+    """What one core does, for choices by cost: `gflops` is operations, `gbps` bytes a nanosecond.
+
+    Measured on Zen 4 with vectors of 512 bits; only their proportions matter to a choice.
+    """
+
+    blocked_gflops: float = 110.0  # direct convolution, channels in blocks of a vector
+    blocked_depthwise_gflops: float = 100.0
+    row_gflops: float = 85.0  # convolution of a plain image, vectors along its rows
+    strided_row_gflops: float = 30.0  # ... of stride 2 or more, vectors put together by shuffles
+    single_gflops: float = 1.7  # ... of rows shorter than half a vector, lane after lane
+    row_depthwise_gflops: float = 40.0
+    strided_row_depthwise_gflops: float = 15.0
+    single_depthwise_gflops: float = 5.0
+    transform_gbps: float = 45.0  # changes of layout: read and written
+    filling_gbps: float = 25.0  # ... that fill a last block up with zeros
+
+
+@dataclass(frozen=True)
 class Target:
     """A CPU. Sizes in bytes; `vector_bytes` is one of `vector_registers` registers."""
 
@@ -26,6 +45,7 @@ class Target:
     vector_registers: int
     l1_bytes: int = 32 << 10
     l2_bytes: int = 1 << 20  # Zen 4: 1 MiB a core
+    speeds: Speeds = Speeds()
     has_ldexp: bool = False  # one instruction scales floats by powers of two, to subnormal numbers
 
     @property

@@ -1,4 +1,6 @@
 # ruff: noqa: E501  (lines of IR)
+from typing import Any
+
 import numpy as np
 import pytest
 from programs import apply, assert_close, inputs_of, normal, op_names, program
@@ -123,15 +125,45 @@ def test_filled_lanes_never_turn_a_result_into_nan():
         np.testing.assert_array_equal(np.isnan(right), np.isnan(left))
 
 
-def test_a_region_that_does_not_gain_is_left_with_a_remark():
+def one_conv(edge: int, channels: int, size: int, group: int = 1) -> ModuleOp:
+    """Return a lone convolution, as many filters as channels."""
+    shape, weights = (1, channels, edge, edge), (channels, channels // group, size, size)
     text = f"""
-      func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {{
-        {constant("w", 16, 1, 3, 3)}
-        {conv("%y", "%x", "%w", (1, 16, 8, 8), (16, 1, 3, 3), 16)}
-        func.return %y : tensor<1x16x8x8xf32>
+      func.func @main(%x: tensor<1x{channels}x{edge}x{edge}xf32>) -> tensor<1x{channels}x{edge}x{edge}xf32> {{
+        {constant("w", *weights)}
+        {conv("%y", "%x", "%w", shape, weights, group)}
+        func.return %y : tensor<1x{channels}x{edge}x{edge}xf32>
       }}"""
-    module = program(text, w=normal(16, 1, 3, 3))
+    return program(text, w=normal(*weights))
+
+
+def test_a_region_that_does_not_gain_is_left_with_a_remark():
+    module = one_conv(32, 16, 3, group=16)
     with collect_remarks() as remarks:
         apply(module, ChooseLayoutPass())
     assert op_names(module) == ["graph.conv"]
     assert remarks[0].text.startswith("not worth NCHW16c: 1 convolutions gain")
+
+
+def test_rows_too_short_for_lanes_are_blocked():
+    module = one_conv(7, 64, 3, group=64)
+    assert_close(module, ChooseLayoutPass(), tolerance=1e-5)
+    assert op_names(module).count("graph.layout_transform") == 3  # of the image, weights, result
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "plain"),
+    [
+        (1, {}, True),
+        (3, {}, False),  # may become Winograd's
+        (3, {"winograd": "off"}, True),
+        (1, {"precision": "bf16"}, False),
+    ],
+)
+def test_any_number_of_channels_is_read_from_a_plain_image(
+    size: int, options: dict[str, Any], plain: bool
+):
+    module = one_conv(14, 48, size)
+    assert_close(module, ChooseLayoutPass(**options), tolerance=1e-5)
+    layouts = [op.layout.data for op in module.walk() if isinstance(op, graph.ConvOp) and op.layout]
+    assert layouts == ["NCHW->NCHW16c" if plain else "NCHW16c"]
