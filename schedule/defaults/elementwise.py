@@ -7,48 +7,17 @@ from xdsl.ir import SSAValue
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, LoadOp, StoreOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import memory_space
-from nn_opt.schedule.defaults.facts import is_reduction, may_leave, step, steps, vectorizable
+from nn_opt.schedule.defaults.facts import is_reduction, may_leave, steps, vectorizable
+from nn_opt.schedule.defaults.transposes import LINE, share_lines
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, only_child, stores_in
 from nn_opt.schedule.schedule import Schedule
-
-LINE = 16  # elements of 4 bytes in a cache line of 64
 
 
 def schedule_pass(schedule: Schedule, stage: str, target: Target) -> None:
     """Fuse what is contiguous, then run the innermost loop in vectors if it can be."""
     merge_contiguous(schedule, stage)
-    share_lines(schedule, stage)
+    share_lines(schedule, stage, target)
     vectorize_innermost(schedule, stage, target)
-
-
-def share_lines(schedule: Schedule, stage: str) -> None:
-    """Read a transposed operand a cache line at a time: its own loop inside, unrolled.
-
-    for %k, %l { y[%k, %l] = x[%l, %k] }  ->  for %ko, %l, %ki { the same, of 16 * %ko + %ki }
-    """
-    loops = schedule.axes(stage)
-    block = find_block(schedule.function, stage)
-    if (
-        is_reduction(block)
-        or len(loops) < 2
-        or any(loop.how is not ForKind.SERIAL for loop in loops)
-    ):
-        return
-    inner = loops[-1]
-    far = [load for load in loads_in(block) if abs(step(load, block, inner) or 0) >= LINE]
-    if not far or only_child(inner) is not block or inner.trips < LINE:
-        return
-    for position in reversed(range(len(loops) - 1)):
-        loop = loops[position]
-        if only_child(loop) is not loops[position + 1]:
-            return
-        if all(step(load, block, loop) == 1 for load in far) and loop.trips > 1:
-            width = next(n for n in (LINE, LINE // 2, LINE // 4, 1) if loop.trips % n == 0)
-            if width > 1:
-                line = schedule.split(loop, width)[1]
-                schedule.reorder(*loops[position + 1 :], line)
-                schedule.unroll(line)
-            return
 
 
 def merge_contiguous(schedule: Schedule, stage: str) -> None:

