@@ -25,7 +25,16 @@ ROUNDER = 12582912.0
 ROUNDER_BITS = 0x4B400000
 
 # (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2
-EXP = (0.0013937846524640918, 0.008368968032300472, 0.041666433215141296, 0.166665181517601, 0.5)
+EXP = (0.00138209993019700, 0.00836867094039917, 0.04166826233267784, 0.1666652113199234, 0.5)
+# (2^r - 1) / r - 1 for |r| <= 1/2
+EXP2 = (
+    0.00015382452693302184,
+    0.0013387392973527312,
+    0.009618310257792473,
+    0.05550367385149002,
+    0.24022649228572845,
+    -0.3068528175354004,
+)
 # (log(1 + f) - f + f^2 / 2) / f^3 for 1 / sqrt(2) <= 1 + f <= sqrt(2)
 LOG = (
     0.06733614206314087,
@@ -38,23 +47,13 @@ LOG = (
     -0.25000011920928955,
     0.3333331346511841,
 )
-# (tanh(x) / x - 1) / u with u = x^2, for |x| <= 0.625
-TANH = (
-    -0.0057162027806043625,
-    0.020649708807468414,
-    -0.05374317243695259,
-    0.13331486284732819,
-    -0.3333328366279602,
-)
-# erf(x) / x - 1 as a polynomial in x^2, for |x| <= 1
-ERF = (
-    7.924130477476865e-05,
-    -0.0008031835895963013,
-    0.005190844647586346,
-    -0.02685517445206642,
-    0.11283618956804276,
-    -0.3761262893676758,
-    0.12837916612625122,
+# (1 - exp(-r) - r) / r^2 for |r| <= ln(2) / 2
+ONE_LESS_EXP = (
+    -0.001387065858580172,
+    0.00836626160889864,
+    -0.04166743531823158,
+    0.1666654646396637,
+    -0.4999999701976776,
 )
 # erf(x) is x P(x^2) / Q(x^2) within 3.3e-7 for |x| <= 3.93, and rounds to 1 there.
 ERF_P = (
@@ -74,20 +73,20 @@ ERF_Q = (
     1.0,
 )
 ERF_BOUND = 3.93
-# -log(1 - erf(x)) for 1 <= x <= 4
+# -log2(1 - erf(x)) / x - 1 for 0 <= x <= 3.95
 ERFC = (
-    -8.597006058153056e-07,
-    1.3717517504119314e-05,
-    -7.361143070738763e-05,
-    -6.289855809882283e-05,
-    0.003257553093135357,
-    -0.023658933117985725,
-    0.10676062107086182,
-    0.6343395709991455,
-    1.1291451454162598,
-    -0.00011479532986413687,
+    -1.2926804629387334e-05,
+    0.000166047117090784,
+    -0.0009005318279378116,
+    0.002383689396083355,
+    -0.00021184360957704484,
+    -0.027641452848911285,
+    0.14827923476696014,
+    0.9184474349021912,
+    0.6279070377349854,
 )
 
+EXPONENT_MASK = -(1 << MANTISSA_BITS)  # sign and exponent
 EXP_LOWEST, EXP_HIGHEST = -104.0, 89.0  # beyond: 0, infinity
 EXP_NORMAL = -87.3365  # of less, the result is no normal number
 SQRT_HALF_BITS = 0x3F3504F3
@@ -97,30 +96,41 @@ ERF_ONE = 3.95
 
 
 def split_exponent(x: Term) -> tuple[Term, Term]:
-    """Return (n, e) with exp(x) == 2^n * (1 + e), n an integer's bits and |e| < 0.42."""
+    """Return (n, r) with x == n * ln(2) + r and |r| < 0.35, n as `exponent` wants it."""
     shifted = x.fma(LOG2_E, ROUNDER)
     whole = shifted - ROUNDER
-    rest = whole.fma(-LN2_LOW, whole.fma(-LN2_HIGH, x))
-    tail = rest.polynomial(EXP)
-    return shifted.bits() - ROUNDER_BITS, tail.fma(rest * rest, rest)
+    return shifted, whole.fma(-LN2_LOW, whole.fma(-LN2_HIGH, x))
+
+
+def exponent(shifted: Term) -> Term:
+    """Return the bits of n + ROUNDER moved to where an exponent is: ROUNDER's own fall off."""
+    return shifted.bits() << MANTISSA_BITS
 
 
 def power_of_two(exponent: Term) -> Term:
-    """Return 2^exponent for a normal result."""
-    return ((exponent << MANTISSA_BITS) + ONE_BITS).from_bits()
+    """Return 2^n for a normal result."""
+    return (exponent + ONE_BITS).from_bits()
+
+
+def exp_of_rest(rest: Term) -> Term:
+    """exp(r) for |r| < 0.35"""
+    return rest.polynomial((*EXP, 1.0, 1.0))
 
 
 def exp(x: Term) -> Term:
     """1 ulp; the scale is applied in two steps, so that subnormal results are rounded once."""
-    exponent, rest = split_exponent(x.at_least(EXP_LOWEST).at_most(EXP_HIGHEST))
-    half = exponent >> 1
-    return (rest + 1.0) * power_of_two(half) * power_of_two(exponent - half)
+    shifted, rest = split_exponent(x.at_least(EXP_LOWEST).at_most(EXP_HIGHEST))
+    whole = exponent(shifted)
+    half = (whole >> 1) & EXPONENT_MASK
+    result = (exp_of_rest(rest).bits() + half).from_bits() * power_of_two(whole - half)
+    # It is above x, unless that is NaN, whose bits are no longer those of a NaN.
+    return result.compare("ogt", x).choose(result, x)
 
 
-def bounded_exp(x: Term) -> Term:
-    """exp where the result is a normal number."""
-    exponent, rest = split_exponent(x)
-    return (rest + 1.0) * power_of_two(exponent)
+def exp_by_ldexp(x: Term) -> Term:
+    """1 ulp, where a machine scales in one instruction."""
+    shifted, rest = split_exponent(x.at_least(EXP_LOWEST).at_most(EXP_HIGHEST))
+    return exp_of_rest(rest).ldexp(shifted.bits() - ROUNDER_BITS)
 
 
 def exp_approximate(x: Term) -> Term:
@@ -128,16 +138,27 @@ def exp_approximate(x: Term) -> Term:
 
     Enough wherever 1 is added to it, as a sigmoid does, or it is a share of a sum of at least 1.
     """
-    return bounded_exp(x.at_least(EXP_NORMAL).at_most(EXP_HIGHEST))
+    shifted, rest = split_exponent(x.at_least(EXP_NORMAL).at_most(EXP_HIGHEST))
+    return exp_of_rest(rest) * power_of_two(exponent(shifted))
 
 
 def expm1(x: Term) -> Term:
     """2 ulp; exp(x) - 1 without cancellation."""
-    exponent, rest = split_exponent(x.at_least(-18.0).at_most(EXP_HIGHEST))
-    half_scale = power_of_two(exponent - 1)
-    result = rest.fma(half_scale, half_scale - 0.5) * 2.0
-    # Where 2^n is 1, `rest` is the answer, down to the smallest numbers.
-    return (abs(x).compare("olt", 0.25)).choose(rest, result).sign_of(x)
+    shifted, rest = split_exponent(x.at_least(-18.0).at_most(EXP_HIGHEST))
+    less_one = rest.polynomial(EXP).fma(rest * rest, rest)
+    half_scale = power_of_two(exponent(shifted - 1.0))
+    result = less_one.fma(half_scale, half_scale - 0.5) * 2.0
+    # Where 2^n is 1, `less_one` is the answer, down to the smallest numbers.
+    return (abs(x).compare("olt", 0.25)).choose(less_one, result).sign_of(x)
+
+
+def exp2_less_one(x: Term) -> Term:
+    """2^x - 1 within 1 ulp for -30 < x <= 0."""
+    shifted = x + ROUNDER
+    rest = x - (shifted - ROUNDER)
+    less_one = rest.polynomial(EXP2).fma(rest, rest)
+    scale = power_of_two(exponent(shifted))
+    return less_one.fma(scale, scale - 1.0)
 
 
 def log_of_normal(x: Term, shift: Term | float = 0.0) -> Term:
@@ -179,22 +200,22 @@ def log1p(x: Term) -> Term:
 
 
 def tanh(x: Term) -> Term:
-    """2 ulp"""
+    """2 ulp: (1 - e) / (1 + e), where e is exp(-2 |x|), from 1 - exp(-r) for a small r."""
     size = abs(x).at_most(TANH_ONE)
-    large = (1.0 / (bounded_exp(size + size) + 1.0)).fma(-2.0, 1.0)
-    square = x * x
-    small = (square.polynomial(TANH) * square).fma(x, x)
-    result = size.compare("olt", 0.625).choose(small, large)
-    return result.sign_of(x)
+    twice = size + size
+    shifted = twice.fma(-LOG2_E, ROUNDER)
+    whole = shifted - ROUNDER
+    rest = whole.fma(LN2_LOW, whole.fma(LN2_HIGH, twice))
+    less = rest.polynomial(ONE_LESS_EXP).fma(rest * rest, rest)
+    half = power_of_two(exponent(shifted) - (1 << MANTISSA_BITS))
+    above, below = less.fma(half, 0.5 - half), (-less).fma(half, half + 0.5)
+    return (above / below).sign_of(x)
 
 
 def erf(x: Term) -> Term:
-    """2 ulp"""
+    """2 ulp: 1 - 2^-g, where g is a polynomial that is 0 at 0."""
     size = abs(x).at_most(ERF_ONE)
-    large = 1.0 - bounded_exp(-size.polynomial(ERFC))
-    small = (x * x).polynomial(ERF).fma(x, x)
-    result = size.compare("olt", 1.0).choose(small, large)
-    return result.sign_of(x)
+    return exp2_less_one(-size.polynomial(ERFC).fma(size, size)).sign_of(x)
 
 
 def erf_approximate(x: Term) -> Term:

@@ -12,10 +12,13 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerType,
     f32,
+    f64,
     i32,
+    i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from nn_opt.dialects import loop
 from nn_opt.ir.literals import Scalar, scalar_attr
 from nn_opt.ir.types import element_type, is_vector, lanes_of, vector_type
 
@@ -93,6 +96,19 @@ class Term:
         """Shift integers to the right, the sign stays."""
         return Term(arith.ShRSIOp(self.value, self.like(bits).value).result)
 
+    def __and__(self, other: Term | int) -> Term:
+        return Term(arith.AndIOp(self.value, self.like(other).value).result)
+
+    def __or__(self, other: Term) -> Term:
+        return Term(arith.OrIOp(self.value, other.value).result)
+
+    def __xor__(self, other: Term) -> Term:
+        return Term(arith.XOrIOp(self.value, other.value).result)
+
+    def shift_right(self, bits: int) -> Term:
+        """Shift integers to the right, zeros come in."""
+        return Term(arith.ShRUIOp(self.value, self.like(bits).value).result)
+
     def fma(self, factor: Term | Scalar, addend: Term | Scalar) -> Term:
         """Return self * factor + addend, rounded once."""
         return Term(math.FmaOp(self.value, self.like(factor).value, self.like(addend).value).result)
@@ -106,11 +122,27 @@ class Term:
 
     def bits(self) -> Term:
         """Return the bits of a float as an integer."""
-        return Term(arith.BitcastOp(self.value, like(self.type, i32)).result)
+        integer = i64 if element_type(self.type) == f64 else i32
+        return Term(arith.BitcastOp(self.value, like(self.type, integer)).result)
 
     def from_bits(self) -> Term:
         """Return the float with these bits."""
-        return Term(arith.BitcastOp(self.value, like(self.type, f32)).result)
+        float_ = f64 if element_type(self.type) == i64 else f32
+        return Term(arith.BitcastOp(self.value, like(self.type, float_)).result)
+
+    def converted(self, element: Attribute) -> Term:
+        """Return a float as another one, rounded if that is narrower."""
+        if element_type(self.type) == element:
+            return self
+        wider = element == f64 or (element_type(self.type) != f64 and element == f32)
+        kind = arith.ExtFOp if wider else arith.TruncFOp
+        return Term(kind(self.value, like(self.type, element)).result)
+
+    def to_double(self) -> Term:
+        return self.converted(f64)
+
+    def to_single(self) -> Term:
+        return self.converted(f32)
 
     def to_float(self) -> Term:
         """Return an integer as a float."""
@@ -118,13 +150,32 @@ class Term:
             arith.SIToFPOp.build(operands=[self.value], result_types=[like(self.type, f32)]).result
         )
 
+    def ldexp(self, exponent: Term) -> Term:
+        """Return self * 2^exponent, rounded once."""
+        return Term(loop.LdexpOp(self.value, exponent.value).result)
+
+    def round_even(self) -> Term:
+        """Return the nearest integer, still a float."""
+        return Term(math.RoundEvenOp(self.value).result)
+
+    def sqrt(self) -> Term:
+        return Term(math.SqrtOp(self.value).result)
+
     def sign_of(self, other: Term) -> Term:
         """Return this magnitude with the sign of another."""
         return Term(math.CopySignOp(self.value, other.value).result)
 
+    def __invert__(self) -> Term:
+        return self ^ self.like(1)
+
     def compare(self, word: str, other: Term | Scalar) -> Term:
         """Return where `self word other` holds, for a word such as `olt`."""
         return Term(arith.CmpfOp(self.value, self.like(other).value, word).result)
+
+    def has_bits(self, mask: int) -> Term:
+        """Return where an integer has any of these bits."""
+        masked = self & mask
+        return Term(arith.CmpiOp(masked.value, self.like(0).value, "ne").result)
 
     def at_most(self, bound: Scalar) -> Term:
         """Return the smaller of both; NaN stays (one instruction on x86: min(bound, x))."""
@@ -140,8 +191,3 @@ class Term:
         """Return `then` where this condition holds."""
         op = arith.SelectOp(self.value, then.value, otherwise.value)
         return Term(op.result)
-
-
-def is_single(op: Operation) -> bool:
-    """Return whether an op works on binary32 floats."""
-    return element_type(op.results[0]) == f32

@@ -323,6 +323,11 @@ class Nest:
         acc, a, b = (self.value(operand) for operand in op.operands)
         self.values[op.result] = dot(op, acc, a, b)
 
+    def run_ldexp(self, op: loop.LdexpOp) -> None:
+        with np.errstate(all="ignore"):
+            scaled = np.ldexp(self.value(op.value), self.value(op.exponent))
+        self.values[op.result] = as_type(scaled, op.result.type)
+
 
 RULES: dict[type[Operation], Callable[[Nest, Any], None]] = {
     loop.ForOp: Nest.run_for,
@@ -331,6 +336,7 @@ RULES: dict[type[Operation], Callable[[Nest, Any], None]] = {
     loop.LoadOp: Nest.run_load,
     loop.GatherOp: Nest.run_gather,
     loop.DotOp: Nest.run_dot,
+    loop.LdexpOp: Nest.run_ldexp,
     loop.StoreOp: Nest.run_store,
     loop.ApplyOp: Nest.run_apply,
     loop.AllocOp: Nest.run_alloc,

@@ -14,10 +14,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from nn_opt.conversion.to_llvm.code import Code, Properties, Rule, machine_type
+from nn_opt.conversion.to_llvm.dots import target_around
 from nn_opt.conversion.to_llvm.extremes import maximum, minimum
 from nn_opt.conversion.to_llvm.indices import combine, constant_form
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, fast, select, values
+from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp, bool_like
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
@@ -45,13 +47,11 @@ FLOATING: dict[type[Operation], type[Operation]] = {
     arith.MulfOp: llvm.FMulOp,
     arith.DivfOp: llvm.FDivOp,
     arith.NegfOp: llvm.FNegOp,
-    math.FmaOp: llvm.FMAOp,
     math.SqrtOp: llvm.FSqrtOp,
     math.AbsFOp: llvm.FAbsOp,
     math.CeilOp: llvm.FCeilOp,
     math.FloorOp: llvm.FFloorOp,
     math.CopySignOp: llvm.FCopySignOp,
-    vector.FMAOp: llvm.FMAOp,
 }
 INTRINSICS: dict[type[Operation], str] = {
     arith.MaxnumfOp: "llvm.maxnum",
@@ -64,6 +64,7 @@ INTRINSICS: dict[type[Operation], str] = {
     math.RoundOp: "llvm.round",
     math.TruncOp: "llvm.trunc",
     math.CtPopOp: "llvm.ctpop",
+    loop.LdexpOp: "llvm.ldexp",
 }
 # Intrinsics with a last operand that says what is poison: nothing is.
 WITH_FALSE: dict[type[Operation], str] = {
@@ -92,6 +93,20 @@ def lower_plain(code: Code, op: Operation) -> None:
 def lower_floating(code: Code, op: Operation) -> None:
     """%c = arith.mulf %a, %b  ->  llvm.fmul"""
     bind_same(code, op, FLOATING[type(op)], {"fastmathFlags": fast(op)})
+
+
+def lower_fma(code: Code, op: Operation) -> None:
+    """%d = math.fma %a, %b, %c  ->  llvm.intr.fma; a product and a sum where no machine fuses them
+
+    Without the instruction LLVM would call the C library's function for every lane.
+    """
+    if target_around(op).fuses:
+        bind_same(code, op, llvm.FMAOp, {"fastmathFlags": fast(op)})
+        return
+    left, right, addend = values(code, op)
+    properties = {"fastmathFlags": fast(op)}
+    product = code.emit(llvm.FMulOp, (left, right), left.type, properties)
+    code.bind(op.results[0], code.emit(llvm.FAddOp, (product, addend), left.type, properties))
 
 
 def bind_same(code: Code, op: Operation, kind: type[Operation], properties: Properties) -> None:
@@ -222,6 +237,8 @@ RULES: dict[type[Operation], Rule] = {
     **dict.fromkeys(INTRINSICS, lower_intrinsic),
     **dict.fromkeys(WITH_FALSE, lower_with_false),
     **dict.fromkeys(CASTS, lower_cast),
+    math.FmaOp: lower_fma,
+    vector.FMAOp: lower_fma,
     arith.MaximumfOp: lower_maximum,
     arith.MinimumfOp: lower_minimum,
     arith.AddiOp: lower_sum,

@@ -8,6 +8,7 @@ from nn_opt.dialects.loop.buffers import AllocOp, ArenaOp, ConstantOp, CopyOp, V
 from nn_opt.dialects.loop.dot import DotOp
 from nn_opt.dialects.loop.gather import GatherOp
 from nn_opt.dialects.loop.nest import BACKWARDS, NUMBER, ForKind, ForOp, IfOp
+from nn_opt.dialects.loop.scale import LdexpOp
 from nn_opt.ir.vector_arith import accept_vectors
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "GatherOp",
     "IfOp",
     "Kind",
+    "LdexpOp",
     "LoadOp",
     "Loop",
     "StoreOp",
@@ -45,6 +47,7 @@ Loop = Dialect(
         ApplyOp,
         GatherOp,
         DotOp,
+        LdexpOp,
         AllocOp,
         ConstantOp,
         ViewOp,

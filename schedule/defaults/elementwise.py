@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects import math
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, LoadOp, StoreOp
@@ -11,6 +12,9 @@ from nn_opt.schedule.defaults.facts import is_reduction, may_leave, steps, vecto
 from nn_opt.schedule.defaults.transposes import LINE, share_lines
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, only_child, stores_in
 from nn_opt.schedule.schedule import Schedule
+
+FORMULAS = (math.ErfOp, math.ExpOp, math.ExpM1Op, math.LogOp, math.Log1pOp, math.TanhOp)
+REGISTERS = 16  # for the values and the constants of a formula
 
 
 def schedule_pass(schedule: Schedule, stage: str, target: Target) -> None:
@@ -72,9 +76,23 @@ def vectorize_innermost(schedule: Schedule, stage: str, target: Target) -> None:
         return
     if not vectorizable(block, loops[-1]):
         return
-    loop, lanes = loops[-1], target.lanes
+    loop = loops[-1]
+    lanes = _lanes(block, loop.trips, target)
     if loop.trips > lanes:
         loop = schedule.split(loop, lanes)[1]
     if is_reduction(block) and block.init is not None and loop.trips < 4:
         return
     schedule.vectorize(loop)
+
+
+def _lanes(block: BlockOp, trips: int, target: Target) -> int:
+    """Return how many elements go side by side: some vectors, if each waits for a long formula.
+
+    A polynomial is a chain of additions that each take some cycles; several chains overlap.
+    """
+    if is_reduction(block) or not any(isinstance(op, FORMULAS) for op in block.body.block.ops):
+        return target.lanes
+    vectors = target.vector_registers // REGISTERS
+    while vectors > 1 and trips < vectors * target.lanes:
+        vectors //= 2
+    return vectors * target.lanes

@@ -255,3 +255,11 @@ func.func @sign_of_a_float(%s: vector<16xf32>, %a: vector<2xbf16>, %b: vector<32
   %u = loop.dot unsigned %s, %a, %b : vector<16xf32>, vector<2xbf16>
   func.return
 }
+
+// -----
+
+func.func @exponents_of_other_lanes(%x: vector<8xf32>, %n: vector<4xi32>) {
+  // expected-error@+1 {{exponent is vector<4xi32>, expected vector<8xi32>}}
+  %y = loop.ldexp %x, %n : vector<8xf32>, vector<4xi32>
+  func.return
+}

@@ -130,6 +130,15 @@ func.func @vectors(%f: vector<4xf32>, %i: vector<4xi32>, %c: i1) {
   func.return
 }
 
+// CHECK-LABEL: @powers_of_two
+func.func @powers_of_two(%x: vector<8xf32>, %n: vector<8xi32>, %y: f32, %m: i32) {
+  // CHECK-NEXT: %a = loop.ldexp %x, %n : vector<8xf32>, vector<8xi32>
+  %a = loop.ldexp %x, %n : vector<8xf32>, vector<8xi32>
+  // CHECK-NEXT: %b = loop.ldexp %y, %m {note} : f32, i32
+  %b = loop.ldexp %y, %m {note} : f32, i32
+  func.return
+}
+
 // CHECK-LABEL: @dots
 func.func @dots(%s: vector<16xf32>, %a: vector<2xbf16>, %b: vector<32xbf16>, %t: vector<4xi32>, %c: vector<4xi8>, %d: vector<16xi8>) {
   // CHECK-NEXT: %u = loop.dot %s, %a, %b : vector<16xf32>, vector<2xbf16>

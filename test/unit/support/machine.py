@@ -13,7 +13,7 @@ from nn_opt.backends.llvm import print_module
 from nn_opt.backends.llvm.object import emit_assembly, emit_object
 from nn_opt.conversion.loop_to_llvm import ConvertLoopToLlvmPass
 from nn_opt.ir.parsing import make_context, parse_module
-from nn_opt.ir.target import host, target_named
+from nn_opt.ir.target import set_target, target_named
 from nn_opt.runtime.loader import LoadedCode
 
 # What the runtime's pool does, on one thread and in two pieces.
@@ -27,10 +27,12 @@ define void @nn_parallel(ptr %f, ptr %c, i64 %n) {
 """
 
 
-def lowered(text: str, passes: Sequence[ModulePass] = ()):
-    """Return the module of the llvm dialect."""
+def lowered(text: str, passes: Sequence[ModulePass] = (), target: str | None = None):
+    """Return the module of the llvm dialect, planned for a target if one is named."""
     context = make_context()
     module = parse_module(context, text, "test.mlir")
+    if target is not None:
+        set_target(module, target)
     module.verify()
     for step in (*passes, ConvertLoopToLlvmPass()):
         step.apply(context, module)
@@ -38,9 +40,9 @@ def lowered(text: str, passes: Sequence[ModulePass] = ()):
     return module
 
 
-def llvm_text(text: str, passes: Sequence[ModulePass] = ()) -> str:
+def llvm_text(text: str, passes: Sequence[ModulePass] = (), target: str | None = None) -> str:
     """Return LLVM assembly, with a pool if the code calls one."""
-    result = print_module(lowered(text, passes))
+    result = print_module(lowered(text, passes, target))
     declared = "declare void @nn_parallel(ptr, ptr, i64)"
     return result.replace(declared, SERIAL_POOL)
 
@@ -48,9 +50,10 @@ def llvm_text(text: str, passes: Sequence[ModulePass] = ()) -> str:
 class Machine:
     """The functions of a module, callable with arrays."""
 
-    def __init__(self, text: str, passes: Sequence[ModulePass] = ()):
-        self.llvm = llvm_text(text, passes)
-        self.code = LoadedCode([emit_object(self.llvm, host())])
+    def __init__(self, text: str, passes: Sequence[ModulePass] = (), target: str | None = None):
+        """Compile for this machine, or for one whose code it runs."""
+        self.llvm = llvm_text(text, passes, target)
+        self.code = LoadedCode([emit_object(self.llvm, target_named(target or "host"))])
 
     def __call__(self, name: str, *arrays: np.ndarray) -> None:
         """Run a kernel; the arrays are its buffers, in order."""
@@ -67,7 +70,7 @@ def run(text: str, name: str, *arrays: np.ndarray, passes: Sequence[ModulePass] 
 
 def assembly(text: str, target: str, passes: Sequence[ModulePass] = ()) -> str:
     """Return the machine code of loop text for a target."""
-    return emit_assembly(llvm_text(text, passes), target_named(target))
+    return emit_assembly(llvm_text(text, passes, target), target_named(target))
 
 
 def vector_spills(code: str) -> int:
