@@ -86,7 +86,9 @@ def build(
     Raises: VerifyException, PassFailedException or DiagnosticError for what cannot be compiled.
     """
     if profile:
-        lowered = lower(module, target, options, deterministic=deterministic, profile=True)
+        lowered = lower(
+            module, target, options, deterministic=deterministic, profile=True, progress=progress
+        )
         return _finished(lowered, NO_CREW)
     with crew_for(module, target, options, deterministic=deterministic) as crew:
         lowered = lower(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nn_opt.backends.llvm.object import machine_for, parse_for
+from nn_opt.backends.llvm.object import generated, machine_for, parse_for
 from nn_opt.ir.target import Target
 from nn_opt.runtime.llvm import llvm
 from nn_opt.runtime.loader import find_section
@@ -122,7 +122,8 @@ def library_object(
         if not symbol.is_declaration and symbol.name not in public:
             if not symbol.name.startswith("llvm."):
                 symbol.linkage = "internal"
-    return _fill(machine_for(target).emit_object(module), weights)
+    machine = machine_for(target)
+    return _fill(generated(lambda: machine.emit_object(module), target), weights)
 
 
 def _rounded(size: int) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.target import Target
@@ -13,6 +15,12 @@ from nn_opt.runtime.llvm import llvm
 # unless asked for; code generation is at its best level.
 PASSES_DEFAULT = 0
 CODEGEN_LEVEL = 3
+# Parts of code generation that took more than half of its time on x86 and made no model faster:
+# places are sums made where they change, so that no loop has strengths to reduce, and processors
+# that run code out of order need no second scheduling.
+SPARED = ("disable-lsr", "disable-post-ra")
+_Code = TypeVar("_Code", bytes, str)
+_options = threading.Lock()  # LLVM's options are those of the whole process
 
 
 @lru_cache(maxsize=1)
@@ -43,13 +51,32 @@ def machine_for(target: Target) -> Any:
 def emit_object(text: str, target: Target, passes: int = PASSES_DEFAULT) -> bytes:
     """Return the object file of LLVM IR text after LLVM's own passes of a level, 0 to 3."""
     machine = machine_for(target)
-    return machine.emit_object(_prepared(text, target, machine, passes))
+    module = _prepared(text, target, machine, passes)
+    return generated(lambda: machine.emit_object(module), target)
 
 
-def emit_assembly(text: str, target: Target, passes: int = PASSES_DEFAULT) -> str:
-    """Return the assembly of LLVM IR text."""
+def emit_assembly(
+    text: str, target: Target, passes: int = PASSES_DEFAULT, *, comments: bool = False
+) -> str:
+    """Return the assembly of LLVM IR text; comments say what goes to and comes from the stack."""
     machine = machine_for(target)
-    return machine.emit_assembly(_prepared(text, target, machine, passes))
+    machine.set_asm_verbosity(comments)
+    module = _prepared(text, target, machine, passes)
+    return generated(lambda: machine.emit_assembly(module), target)
+
+
+def generated(emit: Callable[[], _Code], target: Target) -> _Code:
+    """Return what `emit` makes for a target without the parts of code generation to be spared."""
+    if not target.triple.startswith("x86_64"):
+        return emit()
+    with _options:
+        try:
+            for name in SPARED:
+                llvm.set_option("nn-opt", f"-{name}=true")
+            return emit()
+        finally:  # for whoever else in this process has LLVM make code
+            for name in SPARED:
+                llvm.set_option("nn-opt", f"-{name}=false")
 
 
 def optimized(text: str, target: Target, passes: int) -> str:

@@ -18,13 +18,13 @@ from nn_opt.crew import Helper, HelperDied
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.pipelines import expand, run_passes
 
-# An index that may leave its buffer, which no pass of the pipeline makes.
 KERNEL = """
 func.func private @relu_0(%x: tensor<4xf32>) -> tensor<4xf32> attributes {kernel} {
   %y = graph.relu %x : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
 """
+# A size that no one has stated, which the first conversion refuses.
 UNKNOWN = KERNEL.replace("tensor<4xf32>", "tensor<?xf32>")
 
 
