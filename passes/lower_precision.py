@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import ClassVar, Literal
 
 from xdsl.builder import Builder
@@ -25,9 +26,11 @@ from nn_opt.passes.precision_storage import Storage
 FEATURE = "avx512bf16"
 PAIR = 2  # products that one instruction sums on a lane
 PANEL_VECTORS = (2, 1)
+ROW_VECTORS = (8, 4, 2, 1)
 FEW = 4  # channels of an image, filled up; half of the products of a pair of pairs
 MOST_FILLED = 1.5  # columns computed for each one wanted: bf16 is twice as fast
-SPEEDUP = 2.0  # of products in bf16 over those in f32
+NARROW = "winograd2"  # the algorithm that bf16 is exact enough for ...
+NARROW_GAIN = 1.15  # ... if it is so much faster: its error is twice that of a direct sum
 Winograd = Literal["auto", "off", "force2", "force4"]
 
 
@@ -92,14 +95,15 @@ class Rounding:
         lanes, plain = self.target.lanes, plain_weights(op.w)
         if plain is None or element_type(op.x) != f32 or op.algorithm is not None:
             return self.keep(op, "its weights are not constant f32 numbers")
-        if self.left_to_winograd(op):
+        algorithm = self.algorithm(op)
+        if algorithm is None:
             return self.keep(op, "Winograd's algorithm saves more")
         layouts = "" if op.layout is None or op.weight_layout is None else op.layout.data
         dense = op.group.value.data == 1
         if not dense and layouts == f"NCHW{lanes}c":
             return self.narrow_image(op)
         if dense and layouts == f"NCHW{lanes}c":
-            return self.replace_conv(op, op.x, plain, layouts, lanes)
+            return self.replace_conv(op, op.x, plain, layouts, lanes, algorithm)
         if dense and layouts == f"NCHW->NCHW{lanes}c" and shape_of(op.x)[1] <= FEW:
             blocked = graph.LayoutTransformOp(op.x, "NCHW", f"NCHW{FEW}c")
             blocked.location = op.location
@@ -110,19 +114,26 @@ class Rounding:
         return self.keep(op, "its channels are not blocked on both sides")
 
     def replace_conv(
-        self, op: graph.ConvOp, x: SSAValue, plain: SSAValue, layout: str, block: int
+        self,
+        op: graph.ConvOp,
+        x: SSAValue,
+        plain: SSAValue,
+        layout: str,
+        block: int,
+        algorithm: str = "",
     ) -> None:
         """Let a convolution multiply an image of `block` channels a block in bf16."""
         packed = f"OIHW{block // PAIR}i{self.target.lanes}o{PAIR}i"
         new = graph.ConvOp(
             self.storage.round(x),
-            self.weights(plain, "OIHW", packed, op),
+            self.weights(plain, "OIHW", packed, op, algorithm),
             strides=op.strides.get_values(),
             pads=op.pads.get_values(),
             dilations=op.dilations.get_values(),
             group=op.group.value.data,
             layout=layout,
             weight_layout=packed,
+            algorithm=algorithm,
             wide=True,
         )
         self.replace(op, new)
@@ -134,13 +145,21 @@ class Rounding:
         new.properties["wide"] = UnitAttr()
         self.replace(op, new, "reads an image of bf16")
 
-    def left_to_winograd(self, op: graph.ConvOp) -> bool:
-        """Return whether Winograd's algorithm in f32 is faster than the direct sum in bf16."""
+    def algorithm(self, op: graph.ConvOp) -> str | None:
+        """Return the fastest algorithm in bf16, "" for the direct sum; None if f32 is faster.
+
+        F(4, 3) is left to f32: its transforms would make roundings ten times as large.
+        """
         if self.winograd == "off" or not is_possible(op):
-            return False
+            return ""
         if self.winograd != "auto":
-            return True
-        return min(winograd_ns(op, a) for a in ALGORITHMS.values()) < direct_ns(op) / SPEEDUP
+            return None
+        times: dict[str | None, float] = {
+            None: min(winograd_ns(op, algorithm) for algorithm in ALGORITHMS.values()),
+            NARROW: winograd_ns(op, ALGORITHMS[NARROW], PAIR) * NARROW_GAIN,
+            "": direct_ns(op, PAIR),
+        }
+        return min(times, key=lambda name: times[name])
 
     def lower_matmul(self, op: graph.MatmulOp) -> None:
         """matmul(a, w)  ->  wide matmul(bf16(a), bf16(w) in NK32n2k)
@@ -172,12 +191,10 @@ class Rounding:
         return Builder(InsertPoint.before(reader)).insert(pad).results[0]
 
     def panel(self, op: graph.MatmulOp, columns: int) -> int:
-        """Return the width of the weights' panels: that of the f32 ones, else what divides."""
+        """Return the width of the weights' panels: that of the register tile."""
         lanes = self.target.lanes
-        transform = op.b.owner
-        if op.weight_layout is not None and isinstance(transform, graph.LayoutTransformOp):
-            return shape_of(op.b)[-1]
-        widths = [vectors * lanes for vectors in PANEL_VECTORS]
+        one_row = prod(shape_of(op.a)[:-1]) == 1
+        widths = [n * lanes for n in (ROW_VECTORS if one_row else PANEL_VECTORS)]
         return next((width for width in widths if columns % width == 0), lanes)
 
     def keep(self, op: Operation, reason: str) -> None:
@@ -198,13 +215,24 @@ class Rounding:
             result = builder.insert(cut).results[0]
         Rewriter.replace_op(op, (), [result])
 
-    def weights(self, plain: SSAValue, source: str, layout: str, reader: Operation) -> SSAValue:
-        """Return weights rounded and packed, which is left for fold-constants."""
+    def weights(
+        self, plain: SSAValue, source: str, layout: str, reader: Operation, algorithm: str = ""
+    ) -> SSAValue:
+        """Return weights packed, transformed and rounded, which is left for fold-constants."""
+        steps: list[IRDLOperation] = []
+        if algorithm:
+            steps.append(graph.LayoutTransformOp(plain, source, layout))
+            tile = ALGORITHMS[algorithm].tile
+            steps.append(graph.WinogradWeightsOp(steps[-1].results[0], tile=tile))
+            steps.append(graph.CastOp(steps[-1].results[0], bf16))
+        else:
+            steps.append(graph.CastOp(plain, bf16))
+            steps.append(graph.LayoutTransformOp(steps[-1].results[0], source, layout))
         builder = Builder(InsertPoint.before(reader))
-        rounded = builder.insert(graph.CastOp(plain, bf16))
-        packed = builder.insert(graph.LayoutTransformOp(rounded.results[0], source, layout))
-        rounded.location = packed.location = reader.location
-        return packed.results[0]
+        for step in steps:
+            step.location = reader.location
+            builder.insert(step)
+        return steps[-1].results[0]
 
 
 def plain_weights(value: SSAValue) -> SSAValue | None:

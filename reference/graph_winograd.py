@@ -35,7 +35,8 @@ def winograd_weights(op: graph.WinogradWeightsOp, w: Array) -> Array:
 def winograd_conv(op: graph.ConvOp, x: Array, w: Array) -> Array:
     """Return A^T [sum over channels of w * (B^T d B)] A of every tile, cut to the result's shape.
 
-    Shapes: x [N, C/c, H, W, c], w [a, a, F/c, C/c, c, c].
+    Shapes: x [N, C/c, H, W, c], w [a, a, F/c, C/c, c, c] or [a, a, F/c, C/c, c/g, c, g]. Patches
+    are transformed in float64 and rounded to the type of x.
     """
     assert op.algorithm is not None, "only a convolution with an algorithm has such weights"
     algorithm = ALGORITHMS[op.algorithm.data]
@@ -45,10 +46,19 @@ def winograd_conv(op: graph.ConvOp, x: Array, w: Array) -> Array:
     patches = patches_of(widened(x), algorithm, op.pads.get_values(), rows, columns)
     inputs, outputs = np.array(algorithm.inputs), np.array(algorithm.outputs)
     v = np.einsum("ai,nkpqcij,bj->abnkpqc", inputs, patches, inputs, optimize=True)
-    m = np.einsum("abnkpqc,abfkcd->abnfpqd", v, widened(w), optimize=True)
+    v = v.astype(x.dtype).astype(np.float64)
+    m = np.einsum("abnkpqc,abfkcd->abnfpqd", v, widened(ungrouped(w)), optimize=True)
     tiles = np.einsum("ua,abnfpqd,vb->nfpuqvd", outputs, m, outputs, optimize=True)
     n, f, p, u, q, t, d = tiles.shape
     return tiles.reshape(n, f, p * u, q * t, d)[:, :, :rows, :columns]
+
+
+def ungrouped(w: Array) -> Array:
+    """Return weights [.., c, c] of weights [.., c/g, c, g], which lie in groups of channels."""
+    if w.ndim <= len("abfkcd"):
+        return w
+    *outer, groups, lanes, group = w.shape
+    return w.swapaxes(-1, -2).reshape(*outer, groups * group, lanes)
 
 
 def patches_of(

@@ -21,7 +21,7 @@ Row = Sequence[float]
 
 
 def convert_winograd(k: Lowering, op: graph.ConvOp) -> Array:
-    """y = A^T [sum over c of w * (B^T d B)] A, tile by tile.
+    """y = A^T [sum over c of w * (B^T d B)] A, tile by tile; B^T d B in the type of d.
 
     Stages: conv.v [a, b, n, co, P, Q, ci], conv.m [a, b, n, fo, P, Q, fi], conv.y
     [u, v, n, fo, P, Q, fi] and conv [n, fo, p, q, fi], which picks u, v = p mod t, q mod t.
@@ -67,17 +67,21 @@ def _transform_input(
 def _sum_products(k: Lowering, op: graph.ConvOp, v: Array) -> Array:
     w = k.array(op.w)
     rows, columns, n, co, *tiles, ci = v.shape
-    fo, fi = w.shape[2], w.shape[-1]
+    fo, fi = shape_of(op.result)[1], shape_of(op.result)[-1]
+
+    group = w.shape[-1] if len(w.shape) > len("abfkcd") else 0  # channels side by side
+    dtype = element_type(op.result)
 
     def product(b: Body) -> Scalar:
         a, c, image, f, p, q, lane, outer, inner = b.axes
+        place = [inner // group, lane, inner % group] if group else [inner, lane]
         left = b.read(v, [a, c, image, outer, p, q, inner])
-        return left * b.read(w, [a, c, f, outer, inner, lane])
+        return left.cast(dtype) * b.read(w, [a, c, f, outer, *place]).cast(dtype)
 
     return k.compute(
         "conv.m",
         (rows, columns, n, fo, *tiles, fi),
-        element_type(op.result),
+        dtype,
         product,
         reduce=[co, ci],
         combiner="add",

@@ -18,7 +18,8 @@ from nn_opt.schedule.defaults.facts import (
     par_axes,
     step,
 )
-from nn_opt.schedule.defaults.tiled import Tile, even, follower_of
+from nn_opt.schedule.defaults.tile_shapes import even
+from nn_opt.schedule.defaults.tiled import Tile, follower_of
 from nn_opt.schedule.intrinsics import INTRINSICS, Intrinsic
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read
 from nn_opt.schedule.schedule import Schedule
@@ -40,6 +41,16 @@ def dot_intrinsic(schedule: Schedule, stage: str, tile: Tile, target: Target) ->
     for intrinsic in INTRINSICS.values():
         if _has(target, intrinsic) and _fits(schedule, stage, tile, intrinsic):
             return intrinsic.name
+    return None
+
+
+def product_intrinsic(block: BlockOp, target: Target) -> Intrinsic | None:
+    """Return the target's intrinsic for products of the type of a stage's factors."""
+    narrow = {element_type(buffer) for buffer in read(block)}
+    for intrinsic in INTRINSICS.values():
+        a, b, _ = intrinsic.buffers
+        if narrow == {element_type(a), element_type(b)} and _has(target, intrinsic):
+            return intrinsic
     return None
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
 from nn_opt.ir.target import Target
-from nn_opt.ir.types import shape_of
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.schedule.defaults.dots import ACCUMULATORS, product_intrinsic, sizes_of
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
     computes_lanes,
@@ -24,6 +25,7 @@ from nn_opt.schedule.defaults.facts import (
     stages,
     step,
 )
+from nn_opt.schedule.intrinsics import Intrinsic
 from nn_opt.schedule.nest import (
     accessors,
     find_block,
@@ -127,19 +129,24 @@ class Group:
     vectors: int
 
 
-def group_of(rows: int, columns: int, channels: int, filters: int, target: Target) -> Group:
+def group_of(
+    rows: int, columns: int, channels: int, filters: int, target: Target, *, pairs: bool = False
+) -> Group:
     """Return the group for an image of rows x columns tiles.
 
-    The input of one product, `channels` floats a tile, stays in L1 over all filters.
+    The input of one product, `channels` bytes a tile, stays in L1 over all filters. Products of
+    `pairs` are so fast that each load of the input has to serve two blocks of filters.
     """
     registers = 16 if target.vector_registers >= 32 else 12
-    fitting = max(1, min(registers, target.l1_bytes * 3 // 4 // (4 * channels)))
+    if shared := pairs and filters % 2 == 0:
+        registers = ACCUMULATORS[target.vector_registers] // 2
+    fitting = max(1, min(registers, target.l1_bytes * 3 // 4 // channels))
     wide = _even(columns, fitting)
     high = _even(rows, fitting // wide) if wide == columns else 1
     tiles = high * wide
     parts = min(GROUP_TILES // tiles, -(-rows // high)) if wide == columns else 1
-    two = MEMORY_BOUND_TILES < tiles <= registers // 2 and filters % 2 == 0
-    return Group(high, wide, parts, 2 if two else 1)
+    few = MEMORY_BOUND_TILES < tiles <= registers // 2 and filters % 2 == 0
+    return Group(high, wide, parts, 2 if shared or few else 1)
 
 
 def _even(trips: int, most: int) -> int:
@@ -154,29 +161,42 @@ def _tile_products(
     Order: groups, points of the transform, parts of a group, filters, channels, tiles.
     """
     a, b, n, fo, p, q, fi, co, ci = schedule.axes(stage)
-    group = group_of(p.trips, q.trips, co.trips * ci.trips, fo.trips, target)
+    block = find_block(schedule.function, stage)
+    intrinsic = product_intrinsic(block, target)
+    channels = co.trips * ci.trips * numpy_dtype(element_type(read(block)[0])).itemsize
+    group = group_of(p.trips, q.trips, channels, fo.trips, target, pairs=intrinsic is not None)
     po, pi = schedule.split(p, group.rows * group.parts)
     part, pi = schedule.split(pi, group.rows)
     qo, qi = schedule.split(q, group.columns)
     fo, fv = schedule.split(fo, group.vectors)
+    ci, *pair = schedule.split(ci, sizes_of(intrinsic)[1]) if intrinsic else (ci,)
     reduce = [co, *schedule.split(ci, 4)] if ci.trips % 4 == 0 else [co, ci]
-    schedule.reorder(n, po, qo, a, b, part, fo, *reduce, pi, qi, fv, fi)
+    schedule.reorder(n, po, qo, a, b, part, fo, *reduce, pi, qi, fv, fi, *pair)
     if len(reduce) == 3:
         schedule.unroll(reduce[-1])
     schedule.reverse_compute_at(product, fo)
     init = schedule.decompose_init(stage, co)
     for name in (init, stage, product):
-        _expand(schedule, name, fo)
+        _expand(schedule, name, fo, intrinsic if name == stage else None)
     schedule.set_scope(stage, "register")
     return qo, [a, b, fo]
 
 
-def _expand(schedule: Schedule, stage: str, outer: ForOp) -> None:
-    """Vectorise a stage's innermost loop and unroll the independent ones inside `outer`."""
+def _expand(
+    schedule: Schedule, stage: str, outer: ForOp, intrinsic: Intrinsic | None = None
+) -> None:
+    """Vectorise a stage's innermost loop and unroll the independent ones inside `outer`.
+
+    The two innermost loops may be an intrinsic instead.
+    """
     block = find_block(schedule.function, stage)
     loops = schedule.axes(stage)
-    *others, lane = loops[loops.index(outer) + 1 :]
-    schedule.vectorize(lane)
+    if intrinsic is None:
+        *others, lane = loops[loops.index(outer) + 1 :]
+        schedule.vectorize(lane)
+    else:
+        *others, lane, _ = loops[loops.index(outer) + 1 :]
+        schedule.tensorize(lane, intrinsic.name)
     for loop in others:
         if kinds_bound(loop, block) == {Kind.PAR} and loop.trips > 1:
             schedule.unroll(loop)

@@ -92,8 +92,14 @@ def test_a_group_of_tiles_stays_in_cache_and_its_products_in_registers():
     ],
 )
 def test_groups_fit_registers_and_cache(image: tuple[int, int], channels: int, group: object):
-    found = group_of(*image, channels, 4, TARGETS["x86-64-v4"])
+    found = group_of(*image, 4 * channels, 4, TARGETS["x86-64-v4"])
     assert (found.rows, found.columns, found.parts, found.vectors) == group
+
+
+def test_pairs_share_what_they_load():
+    found = group_of(28, 28, 2 * 64, 4, TARGETS["zen4"], pairs=True)
+    assert (found.rows, found.columns, found.parts, found.vectors) == (1, 10, 1, 2)
+    assert group_of(28, 28, 2 * 64, 3, TARGETS["zen4"], pairs=True).vectors == 1
 
 
 def test_few_registers_take_a_group_in_parts():
