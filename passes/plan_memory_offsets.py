@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
@@ -91,6 +91,7 @@ def _number(attribute: Attribute) -> int:
     return attribute.value.data
 
 
+ATTEMPTS = 8  # of each order
 ORDERS: tuple[Callable[[Interval], tuple[int, ...]], ...] = (
     lambda it: (-it.size, it.first),
     lambda it: (-it.size * (it.last - it.first + 1), it.first),
@@ -105,15 +106,26 @@ def place(intervals: Sequence[Interval]) -> list[int]:
     best: list[int] = []
     smallest = -1
     for order in ORDERS:
-        offsets = best_fit(
-            intervals, sorted(range(len(intervals)), key=lambda k: order(intervals[k]))
-        )
-        size = arena_size(intervals, offsets)
-        if smallest < 0 or size < smallest:
-            best, smallest = offsets, size
-        if smallest == bound:
-            break
+        for offsets in _attempts(intervals, order):
+            size = arena_size(intervals, offsets)
+            if smallest < 0 or size < smallest:
+                best, smallest = offsets, size
+            if smallest == bound:
+                return best
     return best
+
+
+def _attempts(
+    intervals: Sequence[Interval], key: Callable[[Interval], tuple[int, ...]]
+) -> Iterator[list[int]]:
+    """Yield the best fit in an order, then in those where what ends last is placed first."""
+    order = sorted(range(len(intervals)), key=lambda k: key(intervals[k]))
+    for _ in range(ATTEMPTS):
+        offsets = best_fit(intervals, order)
+        yield offsets
+        size = arena_size(intervals, offsets)
+        highest = {k for k in order if offsets[k] + aligned(intervals[k].size) == size}
+        order = [*(k for k in order if k in highest), *(k for k in order if k not in highest)]
 
 
 def best_fit(intervals: Sequence[Interval], order: Iterable[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -13,15 +13,15 @@ from onnx_text import Array, in_onnxruntime, relative_error
 
 import nn_opt
 from bench import models, real_models
-from nn_opt.build import PIPELINE
 from nn_opt.frontends.onnx import describe_inputs, import_model
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.target import set_target
 from nn_opt.ir.weights import WeightsFile, save_weights
-from nn_opt.pipelines import expand, run_passes
+from nn_opt.pipelines import COMPILE, expand, run_passes
 from nn_opt.reference import run
 from nn_opt.reference.running import can_run
+from nn_opt.runtime.model import Model
 
 TOLERANCE = 1e-5  # float32 sums in another order over a few dozen layers
 REAL_TOLERANCE = 1e-4  # trained weights have a wider range; a model may state more and why
@@ -36,12 +36,32 @@ def agree(actual: Mapping[str, Array], expected: list[Array], tolerance: float) 
         assert relative_error(got, want) < tolerance, name
 
 
+def assert_small_arena(compiled: Model) -> None:
+    """Assert that the arena has at most a tenth more bytes than are in use at the busiest step."""
+    memory = compiled.memory
+    in_use = [
+        covered((r.offset, r.offset + r.size) for r in memory.plan if r.first <= step <= r.last)
+        for step in {region.first for region in memory.plan}
+    ]
+    assert memory.arena_bytes <= 1.1 * max(in_use, default=0)
+
+
+def covered(ranges: Iterable[tuple[int, int]]) -> int:
+    """Return the bytes within any of the ranges: what is computed in place counts once."""
+    total = end = 0
+    for start, stop in sorted(ranges):
+        total += max(0, stop - max(start, end))
+        end = max(end, stop)
+    return total
+
+
 @pytest.mark.parametrize("name", FULL)
 def test_full_size_agrees_with_onnxruntime(name: str) -> None:
     model = models.build(name)
     inputs = models.sample_inputs(model)
     expected = in_onnxruntime(model, inputs)
     compiled = nn_opt.compile(model, threads=1, cache=False)
+    assert_small_arena(compiled)
     one = compiled.run(inputs)
     agree(one, expected, TOLERANCE)
     for got, want in zip(compiled.run(inputs, threads=2).values(), one.values(), strict=True):
@@ -62,7 +82,7 @@ def test_every_stage_of_a_small_variant_computes_the_same(name: str) -> None:
     module = import_model(model)
     order = [inputs[spec.name] for spec in describe_inputs(model)]
     stages = 0
-    for step in expand(PIPELINE):
+    for step in expand(COMPILE):
         before = print_module(module)
         run_passes(make_context(), module, [step])
         if not can_run(module) or print_module(module) == before:
@@ -80,7 +100,7 @@ def test_every_printed_stage_can_be_fed_back(name: str, tmp_path: Path) -> None:
     order = [inputs[spec.name] for spec in describe_inputs(model)]
     for each in (module, whole):
         set_target(each, "host")
-    for number, step in enumerate(expand(PIPELINE)):
+    for number, step in enumerate(expand(COMPILE)):
         run_passes(make_context(), whole, [step])
         run_passes(make_context(), module, [step])
         text = print_module(module)
@@ -120,5 +140,6 @@ def test_real_model_agrees_with_onnxruntime(name: str) -> None:
         pytest.skip(f"{known.package} cannot be had: {error}")
     inputs = real_models.sample_inputs(name)
     compiled = nn_opt.compile(path, shapes=known.shapes, threads=1, cache=False)
+    assert_small_arena(compiled)
     expected = in_onnxruntime(path, inputs)
     agree(compiled.run(inputs), expected, max(known.tolerance, REAL_TOLERANCE))

@@ -63,6 +63,13 @@ def test_a_chain_of_buffers_needs_two_places():
     assert arena_size(chain, place(chain)) == lower_bound(chain) == 1280
 
 
+def test_what_ends_last_is_tried_first():
+    # No order by size or time alone places these without a gap.
+    sizes = [(256, 4, 5), (320, 3, 3), (128, 0, 1), (128, 4, 6), (128, 3, 5)]
+    buffers = [Interval("b", *numbers) for numbers in sizes]
+    assert arena_size(buffers, place(buffers)) == lower_bound(buffers)
+
+
 def kernel(name: str, body: str, size: int = 4096) -> str:
     t = f"memref<{size}xf32>"
     return f"""
