@@ -60,6 +60,7 @@ LOADS: dict[str, Load] = {
 }
 MODULES = {OURS: "nn_opt", "onnxruntime": "onnxruntime", "openvino": "openvino"}
 
+TORCH = ("torch", "numpy", "onnx", "protobuf", "sympy", "mpmath", "networkx", "jinja2", "fsspec")
 # What an installation needs to run a model, as distributions.
 DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     OURS: (
@@ -68,6 +69,11 @@ DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     ),
     "onnxruntime": ("onnxruntime", "numpy", "protobuf", "flatbuffers"),
     "openvino": ("openvino", "openvino-telemetry", "numpy"),
+    "inductor": TORCH,
+    "torch eager": TORCH,
+    "iree": ("iree-base-compiler", "iree-base-runtime", "numpy", "onnx", "protobuf"),
+    "tvm": ("apache-tvm", "apache-tvm-ffi", "numpy", "onnx", "protobuf", "ml_dtypes", "psutil"),
+    "tinygrad": ("tinygrad", "numpy"),
 }
 
 
