@@ -13,15 +13,17 @@ from nn_opt.dialects import graph
 from nn_opt.ir.rewriting import rewrite
 from nn_opt.ir.target import Target, target_of
 from nn_opt.ir.types import element_type, is_static, shape_of
+from nn_opt.schedule.defaults.tile_shapes import product_tile
 
-PANEL_VECTORS = (2, 1)  # as wide as the register tile of several rows, or half of it
+PANEL_VECTORS = (2, 1)  # of narrow numbers, as wide as their tile of several rows, or half of it
 ROW_VECTORS = (8, 4, 2, 1)  # ... of a single row
 
 
 class PackWeights(RewritePattern):
-    """matmul(a, w)  ->  matmul(a, w in layout NK32n),  if w is one constant matrix of whole panels
+    """matmul(a, w)  ->  matmul(a, w in layout NK48n),  if w is one constant matrix
 
-    that is larger than the cache in which the rows of `a` find it again.
+    that is larger than the cache in which the rows of `a` find it again. A panel is as wide as the
+    register tile; the last one is filled up.
     """
 
     def __init__(self, target: Target):
@@ -34,15 +36,16 @@ class PackWeights(RewritePattern):
         shape = shape_of(op.b)
         if len(shape) != 2 or element_type(op.b) != f32 or not is_static(op.a):
             return
-        one_row = prod(shape_of(op.a)[:-1]) == 1
-        cache = self.target.l1_bytes
-        widths = [n * self.target.lanes for n in (ROW_VECTORS if one_row else PANEL_VECTORS)]
-        panel = next((width for width in widths if shape[1] % width == 0), 0)
-        if not panel or prod(shape) * 4 <= cache:
+        rows, (_, columns) = prod(shape_of(op.a)[:-1]), shape
+        _, vectors = product_tile(rows, columns, self.target)
+        panel = vectors * self.target.lanes
+        if prod(shape) * 4 <= self.target.l1_bytes or columns < self.target.lanes:
             return
         layout = f"NK{panel}n"
         packed = rewriter.insert(graph.LayoutTransformOp(op.b, "KN", layout)).results[0]
-        rewriter.replace(op, graph.MatmulOp(op.a, packed, weight_layout=layout))
+        used = columns if columns % panel else 0
+        new = graph.MatmulOp(op.a, packed, weight_layout=layout, columns=used)
+        rewriter.replace(op, new)
 
 
 class PackMatmulsPass(ModulePass):

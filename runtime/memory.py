@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import mmap
 from typing import Any
@@ -42,21 +43,31 @@ class Block:
         self.address: int = array.ctypes.data  # kept, since asking takes a microsecond
 
 
+class Arena:
+    """What one call in progress writes: its temporaries, and tables of its arguments' addresses."""
+
+    def __init__(self, size: int, inputs: int, outputs: int) -> None:
+        self._block = Block(size)
+        self.address = self._block.address
+        self.inputs, self.outputs = ((ctypes.c_void_p * count)() for count in (inputs, outputs))
+        self.inputs_at, self.outputs_at = map(ctypes.addressof, (self.inputs, self.outputs))
+
+
 class Arenas:
-    """The temporaries' blocks of one model: each call in progress has its own."""
+    """The arenas of one model: each call in progress has its own."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._free: list[Block] = []
+    def __init__(self, size: int, inputs: int, outputs: int) -> None:
+        self._sizes = size, inputs, outputs
+        self._free: list[Arena] = []
 
-    def take(self) -> Block:
-        """Return a block that nobody else uses until it is given back."""
+    def take(self) -> Arena:
+        """Return an arena that nobody else uses until it is given back."""
         try:
             return self._free.pop()  # list.pop and append are atomic
         except IndexError:
-            return Block(self._size)
+            return Arena(*self._sizes)
 
-    def give(self, block: Block) -> None:
-        """Take a block back."""
+    def give(self, arena: Arena) -> None:
+        """Take an arena back."""
         if len(self._free) < _KEPT:
-            self._free.append(block)
+            self._free.append(arena)

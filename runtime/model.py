@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from nn_opt.runtime.arguments import bind_inputs, named, prepare_outputs
+from nn_opt.runtime.arguments import bind_inputs, named, new_outputs, prepare_outputs
 from nn_opt.runtime.manifest import Manifest, Region, TensorInfo
 from nn_opt.runtime.profile import KernelTime, measure
 from nn_opt.runtime.program import Program
@@ -57,9 +57,12 @@ class Model:
         self._profiled: dict[Shapes, Program] = {}
         self._lock = threading.Lock()
         self._latest: Shapes | None = None
+        self._only: Program | None = None  # where the sizes of all inputs are known
+        self._names = [info.name for info in self.outputs]
         if manifest.is_static:
             shapes = tuple(info.sizes for info in manifest.inputs)
-            self.outputs = self._at(shapes, self._programs).manifest.outputs
+            self._only = self._at(shapes, self._programs)
+            self.outputs = self._only.manifest.outputs
 
     def __repr__(self) -> str:
         inputs, outputs = ("; ".join(map(str, infos)) for infos in (self.inputs, self.outputs))
@@ -82,14 +85,18 @@ class Model:
         Raises: ValueError or TypeError naming the input or output that does not fit.
         """
         arrays = bind_inputs(self.inputs, inputs)
-        program = self._program(arrays, self._programs)
-        pairs = prepare_outputs(program.manifest.outputs, out, arrays)
+        program = self._only or self._program(arrays, self._programs)
         count = self.threads if threads is None else thread_count(threads)
+        if not out:
+            made = new_outputs(program.manifest.outputs)
+            program.run(arrays, made, count)
+            return dict(zip(self._names, made, strict=True))
+        pairs = prepare_outputs(program.manifest.outputs, out, arrays)
         program.run(arrays, [written for written, _ in pairs], count)
         for written, wanted in pairs:
             if written is not wanted:
                 wanted[...] = written
-        return {info.name: pair[1] for info, pair in zip(self.outputs, pairs, strict=True)}
+        return {name: pair[1] for name, pair in zip(self._names, pairs, strict=True)}
 
     def prepare(self, *shapes: Sequence[int]) -> None:
         """Compile for inputs of these shapes now (none if known) rather than at the first call."""
@@ -112,7 +119,7 @@ class Model:
         """Return each kernel's median time over some runs of a variant compiled for timing."""
         arrays = bind_inputs(self.inputs, inputs)
         program = self._program(arrays, self._profiled)
-        outputs = [written for written, _ in prepare_outputs(program.manifest.outputs, None, [])]
+        outputs = new_outputs(program.manifest.outputs)
         return measure(program, arrays, outputs, self.threads, repeat)
 
     def _program(self, arrays: Sequence[Array], programs: dict[Shapes, Program]) -> Program:

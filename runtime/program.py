@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
+from ctypes import addressof, c_char
 from typing import Any
 
 from numpy.typing import NDArray
@@ -31,16 +31,25 @@ class Program:
         self._entry = self._code.address(ENTRY)
         self._weights = artifact.weights
         self._weights_at = artifact.weights.address
-        self._arenas = Arenas(artifact.manifest.arena_bytes)
+        manifest = artifact.manifest
+        counts = len(manifest.inputs), len(manifest.outputs)
+        self._arenas = Arenas(manifest.arena_bytes, *counts)
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array], threads: int) -> None:
         """Compute into `outputs`; all arrays are row-major, of the manifest's types and shapes."""
         arena = self._arenas.take()
-        given, wanted = _pointers(inputs), _pointers(outputs)
+        for k, array in enumerate(inputs):
+            arena.inputs[k] = _address(array)
+        for k, array in enumerate(outputs):
+            arena.outputs[k] = _address(array)
+        given, wanted = arena.inputs_at, arena.outputs_at
         self._call(self._entry, given, wanted, self._weights_at, arena.address, threads)
         self._arenas.give(arena)
 
 
-def _pointers(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
-    addresses = [array.__array_interface__["data"][0] for array in arrays]
-    return (ctypes.c_void_p * len(addresses))(*addresses)
+def _address(array: Any) -> int:
+    """Return where an array's elements are: by the way that takes a quarter of a microsecond."""
+    try:
+        return addressof(c_char.from_buffer(array))
+    except (TypeError, ValueError):  # read-only, empty, or of a type that no buffer has
+        return array.__array_interface__["data"][0]

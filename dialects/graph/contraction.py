@@ -60,8 +60,8 @@ def sum_type(wide: UnitAttr | None, *factors: SSAValue) -> Attribute:
     element = element_type(factors[0])
     if wide is not None and all(is_byte(element_type(factor)) for factor in factors):
         return i32
-    half = isinstance(element, BFloat16Type | Float16Type)
-    if wide is not None and half and all(element_type(f) in (element, f32) for f in factors):
+    narrow = isinstance(element, BFloat16Type | Float16Type) or is_byte(element)
+    if wide is not None and narrow and all(element_type(f) in (element, f32) for f in factors):
         return f32
     check_same_elements(*factors)
     if wide is not None:
@@ -74,7 +74,8 @@ class MatmulOp(GraphOp):
     """a @ b as numpy.matmul: batch axes broadcast, vectors are allowed.
 
     `weight_layout` is absent for a plain b; else b is one matrix in that layout of axes K and N,
-    such as NK32n [N/32, K, 32]. With `wide`, half floats give sums in f32, and integers of 8 bits,
+    such as NK32n [N/32, K, 32], of which the first `columns` count, all if that is absent. With
+    `wide`, half floats give sums in f32, and integers of 8 bits,
     each factor with a sign or without, sums in i32.
     """
 
@@ -85,10 +86,23 @@ class MatmulOp(GraphOp):
     a = operand_def(TensorType)
     b = operand_def(TensorType)
     weight_layout = opt_text_def()
+    columns = opt_int_def()
     wide = flag_def()
 
-    def __init__(self, a: SSAValue, b: SSAValue, *, weight_layout: str = "", wide: bool = False):
-        properties = {"weight_layout": opt_text(weight_layout), "wide": flag(wide)}
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        *,
+        weight_layout: str = "",
+        columns: int = 0,
+        wide: bool = False,
+    ):
+        properties = {
+            "weight_layout": opt_text(weight_layout),
+            "columns": integer(columns) if columns else None,
+            "wide": flag(wide),
+        }
         self.build_inferred((a, b), properties)
 
     def infer_result_types(self) -> list[Attribute]:
@@ -103,7 +117,16 @@ class MatmulOp(GraphOp):
         if set(sizes) != {"K", "N"}:
             layout = self.weight_layout.data
             raise ValueError(f"weight layout is {layout!r}, expected one of axes K and N")
-        return (sizes["K"], sizes["N"])
+        return (sizes["K"], self._columns(sizes["N"]))
+
+    def _columns(self, packed: int) -> int:
+        """Return how many of the packed columns count."""
+        if self.columns is None:
+            return packed
+        columns = self.columns.value.data
+        if not 0 < columns <= packed:
+            raise ValueError(f"columns is {columns}, and {packed} are packed")
+        return columns
 
 
 @irdl_op_definition
@@ -112,8 +135,8 @@ class ConvOp(GraphOp):
 
     `layout` and `weight_layout` are absent for plain NCHW and OIHW, else see `blocked_conv_shape`;
     a blocked convolution takes no bias: add one shaped [F/16, 1, 1, 16] by graph.add.
-    With `wide`, half floats give sums in f32, also by weights of f32, and integers of 8 bits sums
-    in i32; `fill` is what the padding holds, 0 if it is absent.
+    With `wide`, half floats give sums in f32, and integers of 8 bits sums in i32; by weights of f32
+    both give sums in f32. `fill` is what the padding holds, 0 if it is absent.
     `algorithm` "winograd2" or "winograd4" takes the weights as graph.winograd_weights makes them.
     """
 

@@ -150,12 +150,12 @@ def step(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> int | None:
     shape, ranges = shape_of(access.memref), ranges_of(indices)
     position = indices.index(loop.index)
     moved = _coefficient(flat_form(known, shape, ranges), position)
-    if moved is not None or loop.trips % LONGEST_VECTOR:
+    if moved is not None:
         return moved
     inside = len(indices)
     dims: list[AffineExpr] = [AffineExpr.dimension(k) for k in range(inside)]
     dims[position] = dims[position] * LONGEST_VECTOR + AffineExpr.dimension(inside)
-    ranges[position] = (0, loop.trips // LONGEST_VECTOR - 1)
+    ranges[position] = (0, (loop.trips - 1) // LONGEST_VECTOR)
     split = [expr.replace_dims_and_symbols(dims, ()) for expr in known]
     offset = flat_form(split, shape, [*ranges, (0, LONGEST_VECTOR - 1)])
     return _coefficient(offset, inside)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import Float32Type
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import BlockOp, ForOp, Kind, LoadOp
 from nn_opt.ir.target import Target
+from nn_opt.ir.types import element_type
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
     axis_loops,
@@ -19,9 +20,11 @@ from nn_opt.schedule.defaults.facts import (
     local_buffer,
     par_axes,
     readers,
+    reduce_axes,
     step,
 )
 from nn_opt.schedule.defaults.images import copy_padding, take_strips
+from nn_opt.schedule.defaults.tile_shapes import even, product_tile
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read, stores_in
 from nn_opt.schedule.schedule import Schedule
 
@@ -52,11 +55,21 @@ def choose_tile(block: BlockOp, target: Target) -> Tile | None:
     lanes = min(target.lanes, lane.trips)
     row_axis = _row_axis(block, loops, par[:-1], lane)
     budget = _accumulators(target)
+    if _is_product(block):
+        height = 1 if row_axis is None else loops[row_axis].trips
+        rows, vectors = product_tile(height, lane.trips, target)
+        return Tile(row_axis, lane_axis, rows, vectors, lanes)
     rows = 1 if row_axis is None else even(loops[row_axis].trips, _max_rows(lane, lanes, budget))
     vectors = max(1, min(-(-lane.trips // lanes), budget // rows, 8))
     if row_axis is not None and rows > 1:
         vectors = min(vectors, 2)
     return Tile(row_axis, lane_axis, rows, vectors, lanes)
+
+
+def _is_product(block: BlockOp) -> bool:
+    """Return whether a stage sums products of 32-bit numbers along one axis, as a matmul does."""
+    wide = all(element_type(load.memref) == Float32Type() for load in loads_in(block))
+    return wide and is_contraction(block) and len(reduce_axes(block)) == 1
 
 
 def lanes_fit(block: BlockOp, lane: ForOp) -> bool:
@@ -74,11 +87,6 @@ def _accumulators(target: Target) -> int:
 def _max_rows(lane: ForOp, lanes: int, budget: int) -> int:
     """Return the tallest tile: all accumulators in a column, or half where lanes give two."""
     return budget - 2 if lane.trips <= lanes else budget // 2
-
-
-def even(trips: int, most: int) -> int:
-    """Return the tile height <= most that cuts `trips` into near-equal parts."""
-    return math.ceil(trips / math.ceil(trips / most))
 
 
 def _row_axis(block: BlockOp, loops: list[ForOp], axes: list[int], lane: ForOp) -> int | None:

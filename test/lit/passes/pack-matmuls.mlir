@@ -1,23 +1,24 @@
 // RUN: nn-opt --pack-matmuls --target=x86-64-v4 --split-input-file %s | filecheck %s
 
-// Two vectors of sixteen lanes a panel.
+// Three vectors of sixteen lanes a panel, as a tile of eight rows takes them.
 // CHECK-LABEL: @whole_panels
-// CHECK:       %[[P:.*]] = graph.layout_transform %w from "KN" to "NK32n" sizes [128, 96] : (tensor<128x96xf32>) -> tensor<3x128x32xf32>
-// CHECK-NEXT:  graph.matmul %x, %[[P]] weight_layout "NK32n" : (tensor<5x128xf32>, tensor<3x128x32xf32>) -> tensor<5x96xf32>
-func.func @whole_panels(%x: tensor<5x128xf32>) -> tensor<5x96xf32> {
+// CHECK:       %[[P:.*]] = graph.layout_transform %w from "KN" to "NK48n" sizes [128, 96] : (tensor<128x96xf32>) -> tensor<2x128x48xf32>
+// CHECK-NEXT:  graph.matmul %x, %[[P]] weight_layout "NK48n" : (tensor<16x128xf32>, tensor<2x128x48xf32>) -> tensor<16x96xf32>
+func.func @whole_panels(%x: tensor<16x128xf32>) -> tensor<16x96xf32> {
   %w = graph.constant dense<1.0> : tensor<128x96xf32>
-  %y = graph.matmul %x, %w : (tensor<5x128xf32>, tensor<128x96xf32>) -> tensor<5x96xf32>
-  func.return %y : tensor<5x96xf32>
+  %y = graph.matmul %x, %w : (tensor<16x128xf32>, tensor<128x96xf32>) -> tensor<16x96xf32>
+  func.return %y : tensor<16x96xf32>
 }
 
 // -----
 
-// CHECK-LABEL: @panels_of_one_vector
-// CHECK:       graph.matmul %x, %{{.*}} weight_layout "NK16n"
-func.func @panels_of_one_vector(%x: tensor<2x5x256xf32>) -> tensor<2x5x48xf32> {
+// All rows of a batch share the weights.
+// CHECK-LABEL: @rows_of_a_batch
+// CHECK:       graph.matmul %x, %{{.*}} weight_layout "NK48n"
+func.func @rows_of_a_batch(%x: tensor<2x4x256xf32>) -> tensor<2x4x48xf32> {
   %w = graph.constant dense<1.0> : tensor<256x48xf32>
-  %y = graph.matmul %x, %w : (tensor<2x5x256xf32>, tensor<256x48xf32>) -> tensor<2x5x48xf32>
-  func.return %y : tensor<2x5x48xf32>
+  %y = graph.matmul %x, %w : (tensor<2x4x256xf32>, tensor<256x48xf32>) -> tensor<2x4x48xf32>
+  func.return %y : tensor<2x4x48xf32>
 }
 
 // -----
@@ -32,12 +33,24 @@ func.func @variable_stays(%x: tensor<5x128xf32>, %w: tensor<128x96xf32>) -> tens
 
 // -----
 
-// CHECK-LABEL: @broken_panel_stays
-// CHECK-NOT:   layout
-func.func @broken_panel_stays(%x: tensor<5x128xf32>) -> tensor<5x90xf32> {
+// The last panel is filled up.
+// CHECK-LABEL: @broken_panel
+// CHECK:       %[[P:.*]] = graph.layout_transform %w from "KN" to "NK48n" sizes [128, 90] : (tensor<128x90xf32>) -> tensor<2x128x48xf32>
+// CHECK-NEXT:  graph.matmul %x, %[[P]] weight_layout "NK48n" columns 90 : (tensor<8x128xf32>, tensor<2x128x48xf32>) -> tensor<8x90xf32>
+func.func @broken_panel(%x: tensor<8x128xf32>) -> tensor<8x90xf32> {
   %w = graph.constant dense<1.0> : tensor<128x90xf32>
-  %y = graph.matmul %x, %w : (tensor<5x128xf32>, tensor<128x90xf32>) -> tensor<5x90xf32>
-  func.return %y : tensor<5x90xf32>
+  %y = graph.matmul %x, %w : (tensor<8x128xf32>, tensor<128x90xf32>) -> tensor<8x90xf32>
+  func.return %y : tensor<8x90xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @less_than_a_vector_stays
+// CHECK-NOT:   layout
+func.func @less_than_a_vector_stays(%x: tensor<8x1280xf32>) -> tensor<8x9xf32> {
+  %w = graph.constant dense<1.0> : tensor<1280x9xf32>
+  %y = graph.matmul %x, %w : (tensor<8x1280xf32>, tensor<1280x9xf32>) -> tensor<8x9xf32>
+  func.return %y : tensor<8x9xf32>
 }
 
 // -----

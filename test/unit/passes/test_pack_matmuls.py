@@ -16,7 +16,7 @@ func.func @main(%x: tensor<{m}x160xf32>, %b: tensor<{n}xf32>) -> tensor<{m}x{n}x
 }}"""
 
 
-@pytest.mark.parametrize(("m", "n"), [(3, 96), (17, 80), (64, 128)])
+@pytest.mark.parametrize(("m", "n"), [(3, 96), (17, 80), (64, 128), (1, 130), (9, 101)])
 def test_packed_weights_compute_the_same(m: int, n: int):
     w, x, b = normal(160, n), normal(m, 160, seed=1), normal(n, seed=2)
     expected = x.astype(np.float64) @ w + b
