@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types unit lit docs bench clean
+.PHONY: help run test check lint types unit lit docs bench bench-compilers clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 $(STAMP): pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -50,6 +50,10 @@ bench: $(STAMP)  ## measure against the peers, in turns: on one core, on two, la
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench --threads 2
 	$(BIN)/python -m bench.operators
+
+bench-compilers: $(STAMP)  ## measure beside PyTorch, IREE, TVM and tinygrad (2 GB of packages)
+	$(BIN)/python -m pip install --quiet --editable '.[bench,bench-compilers]'
+	$(BIN)/python -m bench.compilers
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache

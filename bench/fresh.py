@@ -30,6 +30,8 @@ class Fresh:
 
     seconds: float
     cpu_seconds: float  # of all its threads; what a busy machine cannot lengthen much
+    load_seconds: float  # of importing the subject and loading or compiling the model
+    first_call_ms: float  # with all that a subject puts off until then
     peak_mb: float
 
 
@@ -49,7 +51,8 @@ def run_fresh(subject: str, case: Case, threads: int, settings: Mapping[str, str
         text=True,
     )
     seconds, used = time.perf_counter() - start, _children_cpu() - cpu
-    return Fresh(seconds, used, float(done.stdout.split()[-1]))
+    load, first, memory = map(float, done.stdout.split()[-3:])
+    return Fresh(seconds, used, load, first, memory)
 
 
 def _children_cpu() -> float:
@@ -69,10 +72,15 @@ def peak_mb() -> float:
 
 
 def main() -> None:
-    """Load, run once, print the memory."""
+    """Load, run once, print seconds of loading, milliseconds of the call, and the memory."""
     subject, model, inputs, threads = sys.argv[1:]
-    LOADS[subject](Path(model), int(threads))(load_feeds(Path(inputs)))
-    print(peak_mb())
+    feeds = load_feeds(Path(inputs))
+    begin = time.perf_counter()
+    run = LOADS[subject](Path(model), int(threads))
+    loaded = time.perf_counter()
+    run(feeds)
+    called = time.perf_counter()
+    print(loaded - begin, (called - loaded) * 1e3, peak_mb())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, files, version
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from bench.figures import Figures, Plan
+from bench.fresh import Fresh
 from bench.subjects import DISTRIBUTIONS, OURS
 
 
@@ -30,15 +31,24 @@ def latency_table(rows: Sequence[Figures], plan: Plan) -> Table:
 
 
 def start_table(rows: Sequence[Figures], plan: Plan) -> Table:
-    """Return seconds from the start of Python to the first result, and the largest memory."""
-    titles = [f"{name} {unit}" for unit in ("s", "MB") for name in plan.subjects]
+    """Return what it takes to the first result: seconds from the start of Python; of these, those
+    of loading or compiling; milliseconds of the first call; the largest memory.
+    """
+    titles = [f"{name} {unit}" for unit in START for name in plan.subjects]
     table = _table("a process that loads the model and runs it once", ["warm s", *titles])
     for row in rows:
         cold = [row.cold[name] for name in plan.subjects]
-        seconds = [f"{fresh.seconds:.2f}" for fresh in cold]
-        memory = [f"{fresh.peak_mb:.0f}" for fresh in cold]
-        table.add_row(row.model, f"{row.warm_seconds:.2f}", *seconds, *memory)
+        texts = [text(fresh) for text in START.values() for fresh in cold]
+        table.add_row(row.model, f"{row.warm_seconds:.2f}", *texts)
     return table
+
+
+START: Mapping[str, Callable[[Fresh], str]] = {
+    "s": lambda fresh: f"{fresh.seconds:.2f}",
+    "load s": lambda fresh: f"{fresh.load_seconds:.2f}",
+    "1st ms": lambda fresh: f"{fresh.first_call_ms:.1f}",
+    "MB": lambda fresh: f"{fresh.peak_mb:.0f}",
+}
 
 
 def _table(title: str, titles: Sequence[str]) -> Table:

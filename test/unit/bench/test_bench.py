@@ -94,6 +94,8 @@ def test_the_command_writes_json_and_a_chart(
     )
     assert 0 < row["warm_seconds"] < row["cold"][OURS]["seconds"]
     assert 20 < row["cold"][OURS]["peak_mb"] < 1000
+    start = row["cold"][OURS]
+    assert 0 < start["load_seconds"] + start["first_call_ms"] / 1e3 < start["seconds"]
     assert (tmp_path / "bench.svg").read_text().startswith("<?xml")
     assert "mlp_small" in capsys.readouterr().out
 
