@@ -25,7 +25,9 @@ from nn_opt.passes.precision_storage import Storage
 
 FEATURE = "avx512bf16"
 PAIR = 2  # products that one instruction sums on a lane
-PANEL_VECTORS = (2, 1)
+PANEL_VECTORS = (2, 1)  # as wide as the register tile of several rows, or half of it
+ROW_VECTORS = (8, 4, 2, 1)  # ... of a single row
+NEARLY = 1.03  # columns of panels, for each one wanted, that are still few
 ROW_VECTORS = (8, 4, 2, 1)
 FEW = 4  # channels of an image, filled up; half of the products of a pair of pairs
 MOST_FILLED = 1.5  # columns computed for each one wanted: bf16 is twice as fast
@@ -104,13 +106,13 @@ class Rounding:
             return self.narrow_image(op)
         if dense and layouts == f"NCHW{lanes}c":
             return self.replace_conv(op, op.x, plain, layouts, lanes, algorithm)
-        if dense and layouts == f"NCHW->NCHW{lanes}c" and shape_of(op.x)[1] <= FEW:
-            blocked = graph.LayoutTransformOp(op.x, "NCHW", f"NCHW{FEW}c")
+        if dense and layouts == f"NCHW->NCHW{lanes}c":
+            block = FEW if shape_of(op.x)[1] <= FEW else lanes
+            blocked = graph.LayoutTransformOp(op.x, "NCHW", f"NCHW{block}c")
             blocked.location = op.location
             Builder(InsertPoint.before(op)).insert(blocked)
-            return self.replace_conv(
-                op, blocked.results[0], plain, f"NCHW{FEW}c->NCHW{lanes}c", FEW
-            )
+            layouts = f"NCHW{block}c->NCHW{lanes}c"
+            return self.replace_conv(op, blocked.results[0], plain, layouts, block)
         return self.keep(op, "its channels are not blocked on both sides")
 
     def replace_conv(
@@ -173,7 +175,7 @@ class Rounding:
             return self.keep(op, "its weights are no matrix")
         inner, columns = shape_of(plain)
         panel = self.panel(op, columns)
-        if -(-columns // panel) * panel > MOST_FILLED * columns:
+        if whole(columns, panel) > MOST_FILLED * columns:
             return self.keep(op, f"{columns} columns leave too much of a panel empty")
         layout = f"NK{panel}n{PAIR}k"
         weights = self.weights(plain, "KN", layout, op)
@@ -191,11 +193,12 @@ class Rounding:
         return Builder(InsertPoint.before(reader)).insert(pad).results[0]
 
     def panel(self, op: graph.MatmulOp, columns: int) -> int:
-        """Return the width of the weights' panels: that of the register tile."""
-        lanes = self.target.lanes
+        """Return the width of the weights' panels: the widest that columns nearly fill."""
         one_row = prod(shape_of(op.a)[:-1]) == 1
-        widths = [n * lanes for n in (ROW_VECTORS if one_row else PANEL_VECTORS)]
-        return next((width for width in widths if columns % width == 0), lanes)
+        vectors = ROW_VECTORS if one_row else PANEL_VECTORS
+        widths = [count * self.target.lanes for count in vectors]
+        filled = (width for width in widths if whole(columns, width) <= NEARLY * columns)
+        return next(filled, self.target.lanes)
 
     def keep(self, op: Operation, reason: str) -> None:
         """Say why an operation stays f32."""
@@ -233,6 +236,11 @@ class Rounding:
             step.location = reader.location
             builder.insert(step)
         return steps[-1].results[0]
+
+
+def whole(columns: int, panel: int) -> int:
+    """Return the columns of as many panels as it takes."""
+    return -(-columns // panel) * panel
 
 
 def plain_weights(value: SSAValue) -> SSAValue | None:

@@ -44,12 +44,14 @@ from nn_opt.conversion.to_llvm.unit import Access
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp
 from nn_opt.ir.literals import scalar_value
+from nn_opt.ir.memory import remembered
+from nn_opt.ir.target import target_around
 from nn_opt.ir.types import element_type, is_vector, lanes_of, shape_of, vector_type
 
 PREFETCHED = "prefetched"  # the root of what is only asked for: no store changes it
 
 
-@lru_cache(maxsize=256)
+@remembered
 def stored_type(type_: Attribute) -> Attribute:
     """Return the type of a value in memory: a bool takes a byte."""
     type_ = machine_type(type_)
@@ -103,7 +105,7 @@ def lower_store(code: Code, op: loop.StoreOp) -> None:
     element = element_type(value.type)
     pointer = element_pointer(code, buffer.pointer, element, form)
     if access.step != 1 and is_vector(value.type):
-        strided_store(code, value, pointer, access.step)
+        strided_store(code, value, pointer, access.step, target_around(op))
     else:
         properties = {"alignment": alignment(element)}
         code.act(code.make(llvm.StoreOp, (value, pointer), (), properties))

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float32Type,
     IntegerType,
-    ModuleOp,
     i8,
     i16,
     i32,
@@ -22,7 +21,7 @@ from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.dialects import loop
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.target import DEFAULT, Target, target_of
+from nn_opt.ir.target import target_around
 from nn_opt.ir.types import element_type, shape_of, vector_type
 
 Key = tuple[Attribute, Attribute, int, bool]  # of a, of the sum, lanes, whether a is unsigned
@@ -78,20 +77,6 @@ def lower_dot(code: Code, op: loop.DotOp) -> None:
         lacks = " or ".join(spelling.features)
         problem = f"the target {target.name!r} ({target.cpu}) lacks {lacks}"
         raise PassFailedException(complaint(op, problem, hint=hint))
-
-
-def target_around(op: Operation) -> Target:
-    """Return the target of the module that an op is in."""
-    module = module_around(op)
-    return target_of(module) if module is not None else DEFAULT
-
-
-def module_around(op: Operation) -> ModuleOp | None:
-    """Return the module that an op is in."""
-    module: Operation | None = op
-    while module is not None and not isinstance(module, ModuleOp):
-        module = module.parent_op()
-    return module
 
 
 def _by_pairs(code: Code, op: loop.DotOp, lanes: int) -> SSAValue:

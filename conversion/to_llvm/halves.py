@@ -11,9 +11,8 @@ from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, i16, i
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from nn_opt.conversion.to_llvm.code import Code, Rule, machine_type
-from nn_opt.conversion.to_llvm.dots import module_around
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, like, select
-from nn_opt.ir.target import flushes_denormals, target_of
+from nn_opt.ir.target import flushes_denormals, module_around, target_of
 from nn_opt.ir.types import element_type
 
 EQUAL, GREATER, UNORDERED = 1, 2, 14  # predicates of llvm.fcmp: oeq, ogt, uno

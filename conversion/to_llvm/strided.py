@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, i32
 from xdsl.ir import Attribute, SSAValue
 
 from nn_opt.conversion.to_llvm.addressing import offset_pointer
 from nn_opt.conversion.to_llvm.code import Code
-from nn_opt.conversion.to_llvm.intrinsics import alignment, load_properties
+from nn_opt.conversion.to_llvm.intrinsics import alignment, intrinsic_action, load_properties
 from nn_opt.dialects.llvm import ExtractElementOp, PoisonOp
-from nn_opt.ir.types import element_type, lanes_of
+from nn_opt.ir.target import Target
+from nn_opt.ir.types import element_type, lanes_of, numpy_dtype, vector_type
 
 # Up to this distance, loading all that lies between is quicker than loading lane by lane.
 LARGEST_SHUFFLED = 4
+MASKED_BYTES = 64  # of vectors that are stored in part as fast as as a whole: those of AVX-512
 
 
 def strided_load(code: Code, pointer: SSAValue, wanted: Attribute, step: int) -> SSAValue:
@@ -61,11 +64,41 @@ def _picks(k: int, starts: Sequence[int], step: int, lanes: int) -> list[int]:
     return picks
 
 
-def strided_store(code: Code, value: SSAValue, pointer: SSAValue, step: int) -> None:
-    """Write each lane by itself."""
-    element = element_type(value.type)
-    for lane in range(lanes_of(value.type) or 1):
+def strided_store(
+    code: Code, value: SSAValue, pointer: SSAValue, step: int, target: Target
+) -> None:
+    """Write elements `step` apart: between those of whole vectors, or lane by lane."""
+    element, lanes = element_type(value.type), lanes_of(value.type) or 1
+    if 2 <= step <= LARGEST_SHUFFLED and target.vector_bytes == MASKED_BYTES:
+        _spread_out(code, value, pointer, step)
+        return
+    for lane in range(lanes):
         here = offset_pointer(code, pointer, element, lane * step)
         item = code.emit(ExtractElementOp, (value, code.integer(lane)), element)
         properties = {"alignment": alignment(element)}
         code.act(code.make(llvm.StoreOp, (item, here), (), properties))
+
+
+def _spread_out(code: Code, value: SSAValue, pointer: SSAValue, step: int) -> None:
+    """Shuffle lanes to where they belong among what lies between, which masks leave alone."""
+    value = _as_integers(code, value)
+    element, lanes = element_type(value.type), lanes_of(value.type) or 1
+    assert isinstance(element, IntegerType)
+    width = MASKED_BYTES * 8 // element.bitwidth
+    whole = vector_type(width, element)
+    for start in range(0, step * (lanes - 1) + 1, width):
+        places = range(start, start + width)
+        picks = [at // step if at % step == 0 and at < step * lanes else -1 for at in places]
+        mask = {"mask": DenseArrayBase.from_list(i32, picks)}
+        spread = code.emit(llvm.ShuffleVectorOp, (value, value), whole, mask)
+        here = offset_pointer(code, pointer, element, start)
+        wanted = code.lanes(np.array([pick >= 0 for pick in picks]))
+        align = code.constant(IntegerAttr(element.bitwidth // 8, i32), i32)
+        intrinsic_action(code, "llvm.masked.store", (spread, here, align, wanted))
+
+
+def _as_integers(code: Code, value: SSAValue) -> SSAValue:
+    """Return a vector's bits: not all machines store halves behind a mask."""
+    bits = numpy_dtype(element_type(value.type)).itemsize * 8
+    type_ = vector_type(lanes_of(value.type) or 1, IntegerType(bits))
+    return value if value.type == type_ else code.emit(llvm.BitcastOp, (value,), type_)

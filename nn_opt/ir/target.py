@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.ir import Operation
 
 from nn_opt.ir.diagnostics import DiagnosticError
 
@@ -24,11 +25,11 @@ class Speeds:
     blocked_gflops: float = 110.0  # direct convolution, channels in blocks of a vector
     blocked_depthwise_gflops: float = 100.0
     row_gflops: float = 85.0  # convolution of a plain image, vectors along its rows
-    strided_row_gflops: float = 30.0  # ... of stride 2 or more, vectors put together by shuffles
+    strided_row_gflops: float = 68.0  # ... of stride 2 or more, vectors put together by shuffles
     single_gflops: float = 1.7  # ... of rows shorter than half a vector, lane after lane
-    row_depthwise_gflops: float = 40.0
-    strided_row_depthwise_gflops: float = 15.0
-    single_depthwise_gflops: float = 5.0
+    row_depthwise_gflops: float = 105.0
+    strided_row_depthwise_gflops: float = 43.0
+    single_depthwise_gflops: float = 6.0
     transform_gbps: float = 45.0  # changes of layout: read and written
     filling_gbps: float = 25.0  # ... that fill a last block up with zeros
 
@@ -57,6 +58,11 @@ class Target:
     def fuses(self) -> bool:
         """Whether one instruction multiplies and adds: on x86, what has vectors of 32 bytes."""
         return not self.triple.startswith("x86") or self.vector_bytes >= 32
+
+    @property
+    def folds_loads(self) -> bool:
+        """Whether an instruction can compute with an operand in memory."""
+        return self.triple.startswith("x86")
 
     def has(self, feature: str) -> bool:
         """Return whether the processor has a feature that LLVM calls so, as `features` lists."""
@@ -115,6 +121,20 @@ def target_of(module: ModuleOp) -> Target:
     """Return the target that a module names in `nn.target`, else the default, never the host."""
     name = module.attributes.get(ATTRIBUTE)
     return target_named(name.data) if isinstance(name, StringAttr) else DEFAULT
+
+
+def module_around(op: Operation) -> ModuleOp | None:
+    """Return the module that an op is in."""
+    module: Operation | None = op
+    while module is not None and type(module) is not ModuleOp:
+        module = module.parent_op()
+    return module  # pyright: ignore[reportReturnType]
+
+
+def target_around(op: Operation) -> Target:
+    """Return the target of the module that an op is in."""
+    module = module_around(op)
+    return target_of(module) if module is not None else DEFAULT
 
 
 def set_target(module: ModuleOp, target: str) -> None:

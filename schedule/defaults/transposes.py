@@ -8,6 +8,7 @@ from nn_opt.schedule.defaults.facts import computes_lanes, is_reduction, step
 from nn_opt.schedule.nest import find_block, loads_in, only_child, stores_in
 from nn_opt.schedule.schedule import Schedule
 
+FEW = 4  # elements that vectors of each are stored between
 LINE = 16  # elements of 4 bytes in a cache line of 64
 
 
@@ -23,6 +24,9 @@ def share_lines(schedule: Schedule, stage: str, target: Target) -> None:
     block = find_block(schedule.function, stage)
     if is_reduction(block) or any(loop.how is not ForKind.SERIAL for loop in loops):
         return
+    if _interleaves(block, loops, target):
+        _run_interleaved(schedule, *loops[-2:], target)
+        return
     position = _crosswise(block, loops)
     if position is None:
         return
@@ -35,6 +39,31 @@ def share_lines(schedule: Schedule, stage: str, target: Target) -> None:
         line = schedule.split(loop, width)[1]
         schedule.reorder(*between, inner, line)
         schedule.unroll(line)
+
+
+def _interleaves(block: BlockOp, loops: list[ForOp], target: Target) -> bool:
+    """Return whether a stage reads a few rows and writes their elements in turns.
+
+    for %l { for %k = 0 to 2 { y[2 * %l + %k] = x[%k, %l] } }
+    """
+    if len(loops) < 2 or only_child(loops[-1]) is not block:
+        return False
+    row, inner = loops[-2:]
+    if only_child(row) is not inner or not 2 <= inner.trips <= FEW or row.trips < target.lanes:
+        return False
+    stored = [(step(s, block, row), step(s, block, inner)) for s in stores_in(block)]
+    loaded = [(step(load, block, row), step(load, block, inner)) for load in loads_in(block)]
+    aside = all(along in (0, 1) and across is not None for along, across in loaded)
+    far = any(along == 1 and across != 0 for along, across in loaded)
+    turns = all(steps == (inner.trips, 1) for steps in stored)
+    return aside and far and turns and computes_lanes(block, row)
+
+
+def _run_interleaved(schedule: Schedule, row: ForOp, inner: ForOp, target: Target) -> None:
+    lane = row if row.trips <= target.lanes else schedule.split(row, target.lanes)[1]
+    schedule.reorder(inner, lane)
+    schedule.unroll(inner)
+    schedule.vectorize(lane)
 
 
 def _crosswise(block: BlockOp, loops: list[ForOp]) -> int | None:
