@@ -2,9 +2,9 @@
 
     python -m bench.int8 FOLDER [NAME ...] [--seconds S] [--seeds N]
 
-Each model of bench.models is quantised by onnxruntime's static quantiser into QDQ form, weights by
-channels. `u8s8` has unsigned activations, `s8s8` signed ones, `constant` leaves products of two
-activations (of attention) in float32.
+Each model of bench.models is quantised by onnxruntime, weights by channels: `u8s8` into QDQ form
+with unsigned activations, `s8s8` with signed ones; `dynamic` lets the model find the ranges of
+activations itself, each time it runs.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Form:
     """How the quantiser writes a model."""
 
     signed: bool = False
-    constant: bool = False
+    dynamic: bool = False
 
 
 FORMS: Mapping[str, Form] = {
     "u8s8": Form(),
     "s8s8": Form(signed=True),
-    "constant": Form(constant=True),
+    "dynamic": Form(dynamic=True),
 }
 
 
@@ -70,6 +70,9 @@ def quantize(
         plain, prepared = Path(folder) / "plain.onnx", Path(folder) / "prepared.onnx"
         plain.write_bytes(proto.SerializeToString())
         prepare.quant_pre_process(str(plain), str(prepared), skip_symbolic_shape=True)
+        if form.dynamic:
+            tools.quantize_dynamic(prepared, path, per_channel=True)
+            return path
         tools.quantize_static(
             str(prepared),
             str(path),
@@ -78,7 +81,6 @@ def quantize(
             per_channel=True,
             activation_type=tools.QuantType.QInt8 if form.signed else tools.QuantType.QUInt8,
             weight_type=tools.QuantType.QInt8,
-            extra_options={"MatMulConstBOnly": form.constant},
         )
     return path
 

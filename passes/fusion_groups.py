@@ -17,7 +17,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph import Fusion
-from nn_opt.ir.types import shape_of
+from nn_opt.dialects.graph.contraction import is_byte
+from nn_opt.ir.types import element_type, shape_of
 from nn_opt.passes.constants import is_float
 from nn_opt.passes.fusion_costs import elements, is_cheap, is_static_tensor
 
@@ -88,6 +89,7 @@ class Grouping:
 
     block: Block
     max_depth: int
+    apart: bool = True  # heavy producers of bytes stay apart from what widens these
     position: dict[Operation, int] = field(init=False)
     group_of: dict[Operation, Group] = field(default_factory=dict[Operation, Group])
 
@@ -99,6 +101,7 @@ class Grouping:
         for op in self.block.ops:
             if (kind := fusion_kind(op)) is not None:
                 self.place(op, kind)
+        self.join_bytes()
         unique = dict.fromkeys(self.group_of.values())
         return sorted(unique, key=lambda group: self.position[group.ops[-1]])
 
@@ -125,6 +128,15 @@ class Grouping:
                 continue
             self.merge(producer, group)
             self._enqueue(producer.inputs(), waiting, by_position)
+
+    def join_bytes(self) -> None:
+        """Merge what was left apart so that bytes lie between: one group may still take up one.
+
+        add(widened(f(x)), widened(g(y))) has f with it, and reads bytes from g.
+        """
+        self.apart = False
+        for group in dict.fromkeys(self.group_of[op] for op in self.position if widens(op)):
+            self.take_up(group, moves=False)
 
     def _enqueue(
         self, values: Iterable[SSAValue], waiting: list[int], by_position: dict[int, Group]
@@ -157,6 +169,8 @@ class Grouping:
             return False
         members = set(group.ops)
         readers = self.readers(producer.output)
+        if self.apart and producer.anchor is not None and any(map(widens, readers)):
+            return False
         return all(reader in members for reader in readers) and can_feed(producer, readers)
 
     def merge(self, producer: Group, group: Group) -> None:
@@ -166,6 +180,13 @@ class Grouping:
         group.moves |= producer.moves
         for op in producer.ops:
             self.group_of[op] = group
+
+
+def widens(op: Operation) -> bool:
+    """Return whether an op makes longer numbers of bytes."""
+    if not isinstance(op, graph.CastOp) or not is_byte(element_type(op.x)):
+        return False
+    return not is_byte(element_type(op.result))
 
 
 def anchors_agree(producer: Group, group: Group) -> bool:

@@ -14,11 +14,12 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from nn_opt.dialects import graph
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.target import Target
-from nn_opt.ir.types import element_type, is_static, shape_of
+from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of
 from nn_opt.passes.int8_values import HALF, flipped
 from nn_opt.passes.pack_matmuls import PANEL_VECTORS, ROW_VECTORS
 from nn_opt.passes.quantized import Array, Quantized, Weights, known, known_sum, quantized, weights
 
+EXACT = 2**24  # integers up to here are numbers of f32
 GROUP = 4  # products that one instruction sums on a lane
 SUMMED = (f32, i32)
 Contraction = graph.ConvOp | graph.MatmulOp
@@ -170,9 +171,8 @@ class IntegerConv(RewritePattern):
         if left.zero is None and any(op.pads.get_values()):
             return self.run.keep(op, "the zero point of its padding is not known")
         factors = factors_of(left, right, rewriter)
-        total = added(
-            [self.product(op, factors, part, rewriter) for part in factors.parts], rewriter
-        )
+        parts = [right.array.astype(np.float32)] if is_short(op, left) else factors.parts
+        total = added([self.product(op, factors, part, rewriter) for part in parts], rewriter)
         places = (-1, *(1 for _ in shape_of(op.x)[2:]))
         share = right.array.sum(tuple(range(1, right.array.ndim)), dtype=np.int32).reshape(places)
         bias = integer_bias(op, left, right)
@@ -190,7 +190,7 @@ class IntegerConv(RewritePattern):
     def product(
         self, op: graph.ConvOp, factors: Factors, w: Array, rewriter: PatternRewriter
     ) -> SSAValue:
-        """Return conv(x, w) in i32, with the zero point where the image is padded."""
+        """Return conv(x, w), summed exactly, with the zero point where the image is padded."""
         zero = factors.zero
         conv = graph.ConvOp(
             factors.values,
@@ -203,6 +203,15 @@ class IntegerConv(RewritePattern):
             fill=0 if zero is None else int(zero.reshape(-1)[0]),
         )
         return rewriter.insert(conv).result
+
+
+def is_short(op: graph.ConvOp, left: Quantized) -> bool:
+    """Return whether each channel has a sum of its own, so short that f32 holds it exactly.
+
+    No instruction sums products of four channels there; one of f32 multiplies and adds.
+    """
+    depthwise = op.group.value.data > 1 and shape_of(op.w)[1] == 1
+    return depthwise and left.zero is not None and prod(shape_of(op.w)[1:]) * 2**16 < EXACT
 
 
 def integer_bias(op: graph.ConvOp, left: Quantized, right: Weights) -> Array | None:
@@ -254,8 +263,8 @@ def plus(total: SSAValue, array: Array, rewriter: PatternRewriter) -> SSAValue:
     """Return total + array, without a sum if that is 0."""
     if not array.any():
         return total
-    constant = rewriter.insert(graph.ConstantOp(array)).result
-    return rewriter.insert(graph.AddOp(total, constant)).result
+    number = graph.ConstantOp(array.astype(numpy_dtype(element_type(total))))
+    return rewriter.insert(graph.AddOp(total, rewriter.insert(number).result)).result
 
 
 def scaled(
@@ -263,9 +272,11 @@ def scaled(
 ) -> SSAValue:
     """Return a sum of integers as the element type of an op that it replaces."""
     element: Attribute = element_type(op.result)
+    real = total
+    if element_type(total) != element:
+        real = rewriter.insert(graph.CastOp(total, element)).result
     if element == i32:
-        return total
-    real = rewriter.insert(graph.CastOp(total, f32)).result
+        return real
     left = np.ones((), np.float32) if factors.left_scale is None else known(factors.left_scale)
     if left is not None and left.size == 1:
         scale = (left.reshape(()) * scale).astype(np.float32)

@@ -9,6 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from nn_opt.dialects import graph
+from nn_opt.dialects.graph.contraction import is_byte
 from nn_opt.ir.types import element_type, numpy_dtype
 from nn_opt.passes.quantized import Array, known, known_number, quantizer
 
@@ -65,8 +66,13 @@ class ScaleOnce(RewritePattern):
 
 
 def is_integer(value: SSAValue) -> bool:
-    """Return whether a float is a 32-bit integer by its origin."""
-    return isinstance(value.owner, graph.CastOp) and element_type(value.owner.x) == i32
+    """Return whether a float is an integer by its origin: a cast, or a sum of products of bytes."""
+    owner = value.owner
+    if isinstance(owner, graph.AddOp):
+        return is_integer(owner.lhs)
+    if isinstance(owner, graph.ConvOp):
+        return is_byte(element_type(owner.x))
+    return isinstance(owner, graph.CastOp) and element_type(owner.x) == i32
 
 
 def is_scaled(value: SSAValue) -> bool:
@@ -90,15 +96,25 @@ class DropRelu(RewritePattern):
             rewriter.replace(whole.x.owner, (), [whole.x.owner.x])
 
 
-class DropAdded(RewritePattern):
-    """round(x) + 0  ->  round(x)  inside a quantiser, which makes no difference of -0"""
+class ClipFirst(RewritePattern):
+    """cast(clip(round(x) + zero))  ->  cast(cast(round(clip(x)) to i32) + zero)
+
+    The bounds are integers, so it is the same; machines round and convert in one instruction.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter, /):
         whole = quantizer(op)
-        if whole is None or whole.zero:
+        if whole is None:
             return
-        clip = op.x.owner
-        assert isinstance(clip, graph.ClipOp), "a quantiser clips"
-        if isinstance(clip.x.owner, graph.AddOp):
-            rewriter.replace(clip.x.owner, (), [whole.rounded.result])
+        limits = np.iinfo(numpy_dtype(element_type(op.result)))
+        bounds = [
+            constant(np.float32(n - whole.zero), rewriter, op) for n in (limits.min, limits.max)
+        ]
+        clipped = rewriter.insert(graph.ClipOp(whole.rounded.x, *bounds)).result
+        rounded = rewriter.insert(graph.RoundOp(clipped)).result
+        total = rewriter.insert(graph.CastOp(rounded, i32)).result
+        if whole.zero:
+            zero = rewriter.insert(graph.ConstantOp(np.asarray(whole.zero, np.int32))).result
+            total = rewriter.insert(graph.AddOp(total, zero)).result
+        rewriter.replace(op, graph.CastOp(total, element_type(op.result)))

@@ -155,3 +155,18 @@ class CastUnsigned(RewritePattern):
         whole = rewriter.insert(graph.CastOp(values, i32)).result
         half = rewriter.insert(graph.ConstantOp(np.asarray(HALF, np.int32))).result
         rewriter.replace(op, graph.SubOp(whole, half))
+
+
+class SubOnce(RewritePattern):
+    """x - a - b  ->  x - (a + b)  of known integers"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.SubOp, rewriter: PatternRewriter, /):
+        inner = op.lhs.owner
+        if not isinstance(inner, graph.SubOp) or element_type(op.result) != i32:
+            return
+        numbers = known(inner.rhs), known(op.rhs)
+        if numbers[0] is None or numbers[1] is None or inner.lhs.type != op.result.type:
+            return
+        both = rewriter.insert(graph.ConstantOp(np.asarray(numbers[0] + numbers[1], np.int32)))
+        rewriter.replace(op, graph.SubOp(inner.lhs, both.result))

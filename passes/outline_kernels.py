@@ -103,7 +103,8 @@ def stem_of(fused: graph.FusedOp) -> str:
 
 def node_names(fused: graph.FusedOp) -> list[str]:
     """Return the names of the model's nodes in a region, each once, in order."""
-    locations = [op.location for op in fused.walk() if op is not fused]
+    skipped = (graph.FusedOp, graph.ConstantOp)  # equal constants are one, of any of their nodes
+    locations = [op.location for op in fused.walk() if not isinstance(op, skipped)]
     return list(dict.fromkeys(name for place in locations for name in names_in(place)))
 
 

@@ -9,8 +9,15 @@ from xdsl.passes import ModulePass
 from nn_opt.ir.rewriting import rewrite
 from nn_opt.ir.target import target_of
 from nn_opt.passes.int8_contraction import MultiplyIntegers
-from nn_opt.passes.int8_requantize import DropAdded, DropRelu, MultiplyScales, ScaleOnce
-from nn_opt.passes.int8_values import CastUnsigned, DropQuantize, Sink, SinkShift, ToUnsigned
+from nn_opt.passes.int8_requantize import ClipFirst, DropRelu, MultiplyScales, ScaleOnce
+from nn_opt.passes.int8_values import (
+    CastUnsigned,
+    DropQuantize,
+    Sink,
+    SinkShift,
+    SubOnce,
+    ToUnsigned,
+)
 
 
 class RecognizeInt8Pass(ModulePass):
@@ -30,8 +37,9 @@ class RecognizeInt8Pass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite(op, Sink(), DropQuantize())
-        rewrite(op, ToUnsigned(), SinkShift(), CastUnsigned())
+        rewrite(op, ToUnsigned(), SinkShift(), CastUnsigned(), SubOnce())
         contraction = MultiplyIntegers(target_of(op), self.name)
         rewrite(op, *contraction.patterns)
         if contraction.count:
-            rewrite(op, MultiplyScales(), ScaleOnce(), DropRelu(), DropAdded())
+            rewrite(op, MultiplyScales(), ScaleOnce(), DropRelu())
+            rewrite(op, ClipFirst())

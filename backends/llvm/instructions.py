@@ -90,6 +90,7 @@ OVERLOADED: dict[str, tuple[int, ...]] = {
     "llvm.vector.reduce.fadd": (1,),
     "llvm.vector.reduce.fmul": (1,),
     "llvm.ldexp": (RESULT, 1),
+    "llvm.lrint": (RESULT, 0),
     "llvm.prefetch": (0,),
     "llvm.stacksave": (RESULT,),
     "llvm.stackrestore": (0,),

@@ -8,7 +8,9 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
+    f32,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation
@@ -168,6 +170,17 @@ def lower_cast(code: Code, op: Operation) -> None:
     code.bind(op.results[0], value)
 
 
+def lower_truncation(code: Code, op: arith.FPToSIOp) -> None:
+    """%b = arith.fptosi %a  ->  llvm.fptosi;  of a rounded f32 to i32, one instruction does both"""
+    rounded, wanted = op.input.owner, machine_type(op.result.type)
+    short = element_type(wanted) == i32 and element_type(op.input.type) == f32
+    if not short or not isinstance(rounded, math.RoundEvenOp):
+        lower_cast(code, op)
+        return
+    value = code.value(rounded.operand)
+    code.bind(op.result, intrinsic(code, "llvm.lrint", (value,), wanted))
+
+
 def lower_index_cast(code: Code, op: Operation) -> None:
     """Between index and an integer: i64 and that integer's width."""
     value = code.value(op.operands[0])
@@ -237,6 +250,7 @@ RULES: dict[type[Operation], Rule] = {
     **dict.fromkeys(INTRINSICS, lower_intrinsic),
     **dict.fromkeys(WITH_FALSE, lower_with_false),
     **dict.fromkeys(CASTS, lower_cast),
+    arith.FPToSIOp: lower_truncation,
     math.FmaOp: lower_fma,
     vector.FMAOp: lower_fma,
     arith.MaximumfOp: lower_maximum,

@@ -84,15 +84,16 @@ func.func @stays(%x: tensor<1x4x4x4xui8>, %z: tensor<ui8>, %a: tensor<4x4xui8>, 
 
 // -----
 
-// Two scales become one, a relu that saturates anyway goes, and no 0 is added.
+// Two scales become one, a relu that saturates anyway goes; what is clipped first rounds as it is cast.
 // CHECK-LABEL: @requantize
 // CHECK:       %[[M:.*]] = graph.matmul
 // CHECK-NEXT:  %[[F:.*]] = graph.cast %[[M]]
 // CHECK-NEXT:  %[[S:.*]] = graph.constant dense<1.250000e-01> : tensor<1x1xf32>
 // CHECK-NEXT:  %[[P:.*]] = graph.mul %[[F]], %[[S]]
-// CHECK-NEXT:  %[[R:.*]] = graph.round %[[P]]
-// CHECK-NEXT:  %[[C:.*]] = graph.clip %[[R]]
-// CHECK-NEXT:  graph.cast %[[C]] : (tensor<2x16xf32>) -> tensor<2x16xui8>
+// CHECK:       %[[C:.*]] = graph.clip %[[P]]
+// CHECK-NEXT:  %[[R:.*]] = graph.round %[[C]]
+// CHECK-NEXT:  %[[I:.*]] = graph.cast %[[R]] : (tensor<2x16xf32>) -> tensor<2x16xi32>
+// CHECK-NEXT:  graph.cast %[[I]] : (tensor<2x16xi32>) -> tensor<2x16xui8>
 func.func @requantize(%x: tensor<2x4xui8>) -> tensor<2x16xui8> {
   %w = graph.constant dense<1> : tensor<4x16xi8>
   %s = graph.constant dense<0.5> : tensor<f32>
