@@ -28,7 +28,8 @@ PAIR = 2  # products that one instruction sums on a lane
 PANEL_VECTORS = (2, 1)  # as wide as the register tile of several rows, or half of it
 ROW_VECTORS = (8, 4, 2, 1)  # ... of a single row
 NEARLY = 1.03  # columns of panels, for each one wanted, that are still few
-ROW_VECTORS = (8, 4, 2, 1)
+ROWS = 32  # that make it worth while to pack computed numbers
+BATCH = "ABCDEF"  # names of the axes before those of a matrix
 FEW = 4  # channels of an image, filled up; half of the products of a pair of pairs
 MOST_FILLED = 1.5  # columns computed for each one wanted: bf16 is twice as fast
 NARROW = "winograd2"  # the algorithm that bf16 is exact enough for ...
@@ -169,8 +170,10 @@ class Rounding:
         Weights are filled up to whole panels of pairs, rows get as many zeros.
         """
         plain = plain_weights(op.b)
-        if plain is None or element_type(op.a) != f32 or not is_static(op.a):
-            return self.keep(op, "its weights are not constant f32 numbers")
+        if element_type(op.a) != f32 or not is_static(op.a) or not is_static(op.b):
+            return self.keep(op, "its factors are not f32 numbers of known shape")
+        if plain is None:
+            return self.lower_product(op)
         if len(shape_of(plain)) != 2:
             return self.keep(op, "its weights are no matrix")
         inner, columns = shape_of(plain)
@@ -182,6 +185,25 @@ class Rounding:
         rows = self.filled(self.storage.round(op.a), inner % PAIR, op)
         new = graph.MatmulOp(rows, weights, weight_layout=layout, wide=True)
         return self.replace(op, new)
+
+    def lower_product(self, op: graph.MatmulOp) -> None:
+        """matmul(a, b)  ->  wide matmul(bf16(a), bf16(b) in BNK32n2k),  if packing b pays"""
+        rank, (*_, rows, inner), columns = len(shape_of(op.b)), shape_of(op.a), shape_of(op.b)[-1]
+        panel = self.panel(op, columns)
+        if op.weight_layout is not None or rank < 3 or rows < ROWS or inner % PAIR:
+            return self.keep(op, f"packing its right side for {rows} rows does not pay")
+        if columns % panel:
+            return self.keep(op, f"{columns} columns give no whole panels")
+        b, axes = untransposed(op.b, BATCH[: rank - 2] + "KN")
+        layout = f"{BATCH[: rank - 2]}NK{panel}n{PAIR}k"
+        packed = graph.LayoutTransformOp(self.storage.round(b), axes, layout)
+        packed.location = op.location
+        Builder(InsertPoint.before(op)).insert(packed)
+        rounded = self.storage.round(op.a)
+        new = graph.MatmulOp(rounded, packed.results[0], weight_layout=layout, wide=True)
+        unread = op.b
+        self.replace(op, new)
+        return erase_unread(unread)
 
     def filled(self, rows: SSAValue, missing: int, reader: Operation) -> SSAValue:
         """Return rows with so many zeros at the end of each."""
@@ -236,6 +258,24 @@ class Rounding:
             step.location = reader.location
             builder.insert(step)
         return steps[-1].results[0]
+
+
+def untransposed(value: SSAValue, axes: str) -> tuple[SSAValue, str]:
+    """Return what a transposition reads and the names of its axes, those of the result given."""
+    owner = value.owner
+    if not isinstance(owner, graph.TransposeOp):
+        return value, axes
+    names = dict(zip(owner.perm.get_values(), axes, strict=True))
+    return untransposed(owner.x, "".join(names[axis] for axis in range(len(axes))))
+
+
+def erase_unread(value: SSAValue) -> None:
+    """Erase transpositions that nobody reads any more, so that they are no readers themselves."""
+    owner = value.owner
+    if isinstance(owner, graph.TransposeOp) and not value.uses:
+        source = owner.x
+        Rewriter.erase_op(owner)
+        erase_unread(source)
 
 
 def whole(columns: int, panel: int) -> int:

@@ -62,8 +62,9 @@ def windows_at(
 def matmul(op: graph.MatmulOp, a: Array, b: Array) -> Array:
     if op.weight_layout is not None:
         layout = parse_layout(op.weight_layout.data)
-        b = to_plain(b, layout).transpose([layout.axes.index(axis) for axis in "KN"])
-        b = b[:, : op.columns.value.data] if op.columns is not None else b
+        batch = [axis for axis in layout.axes if axis not in "KN"]
+        b = to_plain(b, layout).transpose([layout.axes.index(axis) for axis in (*batch, *"KN")])
+        b = b[..., : op.columns.value.data] if op.columns is not None else b
     return np.matmul(factor(op, a), factor(op, b))
 
 

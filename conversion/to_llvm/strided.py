@@ -81,10 +81,11 @@ def strided_store(
 
 def _spread_out(code: Code, value: SSAValue, pointer: SSAValue, step: int) -> None:
     """Shuffle lanes to where they belong among what lies between, which masks leave alone."""
-    value = _as_integers(code, value)
-    element, lanes = element_type(value.type), lanes_of(value.type) or 1
-    assert isinstance(element, IntegerType)
-    width = MASKED_BYTES * 8 // element.bitwidth
+    lanes, bytes_ = lanes_of(value.type) or 1, numpy_dtype(element_type(value.type)).itemsize
+    element = IntegerType(bytes_ * 8)  # not all machines store halves behind a mask
+    if element_type(value.type) != element:
+        value = code.emit(llvm.BitcastOp, (value,), vector_type(lanes, element))
+    width = MASKED_BYTES // bytes_
     whole = vector_type(width, element)
     for start in range(0, step * (lanes - 1) + 1, width):
         places = range(start, start + width)
@@ -93,12 +94,5 @@ def _spread_out(code: Code, value: SSAValue, pointer: SSAValue, step: int) -> No
         spread = code.emit(llvm.ShuffleVectorOp, (value, value), whole, mask)
         here = offset_pointer(code, pointer, element, start)
         wanted = code.lanes(np.array([pick >= 0 for pick in picks]))
-        align = code.constant(IntegerAttr(element.bitwidth // 8, i32), i32)
+        align = code.constant(IntegerAttr(bytes_, i32), i32)
         intrinsic_action(code, "llvm.masked.store", (spread, here, align, wanted))
-
-
-def _as_integers(code: Code, value: SSAValue) -> SSAValue:
-    """Return a vector's bits: not all machines store halves behind a mask."""
-    bits = numpy_dtype(element_type(value.type)).itemsize * 8
-    type_ = vector_type(lanes_of(value.type) or 1, IntegerType(bits))
-    return value if value.type == type_ else code.emit(llvm.BitcastOp, (value,), type_)

@@ -63,13 +63,25 @@ def convert_matmul(k: Lowering, op: graph.MatmulOp) -> Array:
         if layout is None:
             matrix = _batched(right, batch, [*inner, *n])
         else:
-            matrix = physical_indices(layout, {"K": inner[0], "N": n[0]})
+            letters = [axis for axis in layout.axes if axis not in "KN"]
+            places = dict(zip(letters, _packed_batch(right, letters, batch), strict=True))
+            matrix = physical_indices(layout, places | {"K": inner[0], "N": n[0]})
         return b.read(left, _batched(left, batch, [*m, *inner])), b.read(right, matrix)
 
     batch_names = [f"b{axis}" if axis else "b" for axis in range(batch_rank)]
     names = " ".join([*batch_names, *"m" * rows, *"n" * columns, "k"])
     total = sum_of_products(k, "matmul", op.result, [left.shape[-1]], factors, names)
     return narrowed(k, "matmul", total, op.result)
+
+
+def _packed_batch(
+    source: Array, letters: Sequence[str], batch: Sequence[AffineExpr]
+) -> list[AffineExpr]:
+    """Return the indices along the first axes of an operand, those of its packed matrices."""
+    trailing = batch[len(batch) - len(letters) :]
+    sizes = source.shape[: len(letters)]
+    zero = AffineExpr.constant(0)
+    return [zero if n == 1 else i for n, i in zip(sizes, trailing, strict=True)]
 
 
 def _batched(

@@ -73,9 +73,9 @@ def sum_type(wide: UnitAttr | None, *factors: SSAValue) -> Attribute:
 class MatmulOp(GraphOp):
     """a @ b as numpy.matmul: batch axes broadcast, vectors are allowed.
 
-    `weight_layout` is absent for a plain b; else b is one matrix in that layout of axes K and N,
-    such as NK32n [N/32, K, 32], of which the first `columns` count, all if that is absent. With
-    `wide`, half floats give sums in f32, and integers of 8 bits,
+    `weight_layout` is absent for a plain b; else b is a matrix in that layout of axes K and N,
+    such as NK32n [N/32, K, 32], or matrices along other axes, as in BNK32n. The first `columns`
+    count, all if that is absent. With `wide`, half floats give sums in f32, and integers of 8 bits,
     each factor with a sign or without, sums in i32.
     """
 
@@ -114,10 +114,11 @@ class MatmulOp(GraphOp):
         if self.weight_layout is None:
             return shape_of(self.b)
         sizes = logical_sizes(shape_of(self.b), parse_layout(self.weight_layout.data))
-        if set(sizes) != {"K", "N"}:
+        if not sizes.keys() >= {"K", "N"}:
             layout = self.weight_layout.data
             raise ValueError(f"weight layout is {layout!r}, expected one of axes K and N")
-        return (sizes["K"], self._columns(sizes["N"]))
+        batch = (size for axis, size in sizes.items() if axis not in "KN")
+        return (*batch, sizes["K"], self._columns(sizes["N"]))
 
     def _columns(self, packed: int) -> int:
         """Return how many of the packed columns count."""

@@ -25,7 +25,7 @@ def share_lines(schedule: Schedule, stage: str, target: Target) -> None:
     if is_reduction(block) or any(loop.how is not ForKind.SERIAL for loop in loops):
         return
     if _interleaves(block, loops, target):
-        _run_interleaved(schedule, *loops[-2:], target)
+        _run_interleaved(schedule, loops[-2], loops[-1], target)
         return
     position = _crosswise(block, loops)
     if position is None:

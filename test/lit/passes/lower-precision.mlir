@@ -111,3 +111,28 @@ func.func @largest(%x: tensor<1x1x4x4x16xf32>) -> tensor<1x1x2x2x16xf32> {
   %c = graph.conv %p, %v strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 layout "NCHW16c" weight_layout "OIHW16i16o" : (tensor<1x1x2x2x16xf32>, tensor<1x1x1x1x16x16xf32>) -> tensor<1x1x2x2x16xf32>
   func.return %c : tensor<1x1x2x2x16xf32>
 }
+
+// -----
+
+// Computed right sides are packed from before their transposition, if there are rows enough.
+// CHECK-LABEL: @attention
+// CHECK:       %[[Q:.*]] = graph.cast %q
+// CHECK:       %[[K:.*]] = graph.cast %k : (tensor<1x64x2x32xf32>) -> tensor<1x64x2x32xbf16>
+// CHECK-NOT:   graph.transpose
+// CHECK:       %[[P:.*]] = graph.layout_transform %[[K]] from "ANBK" to "ABNK32n2k" sizes [1, 64, 2, 32]
+// CHECK-NEXT:  graph.matmul %[[Q]], %[[P]] weight_layout "ABNK32n2k" wide : (tensor<1x2x64x32xbf16>, tensor<1x2x2x16x32x2xbf16>) -> tensor<1x2x64x64xf32>
+func.func @attention(%q: tensor<1x2x64x32xf32>, %k: tensor<1x64x2x32xf32>) -> tensor<1x2x64x64xf32> {
+  %t = graph.transpose %k perm [0, 2, 3, 1] : (tensor<1x64x2x32xf32>) -> tensor<1x2x32x64xf32>
+  %s = graph.matmul %q, %t : (tensor<1x2x64x32xf32>, tensor<1x2x32x64xf32>) -> tensor<1x2x64x64xf32>
+  func.return %s : tensor<1x2x64x64xf32>
+}
+
+// -----
+
+// One query is no reason to pack all keys.
+// CHECK-LABEL: @query
+// CHECK-NOT:   bf16
+func.func @query(%q: tensor<1x2x1x32xf32>, %k: tensor<1x2x32x64xf32>) -> tensor<1x2x1x64xf32> {
+  %s = graph.matmul %q, %k : (tensor<1x2x1x32xf32>, tensor<1x2x32x64xf32>) -> tensor<1x2x1x64xf32>
+  func.return %s : tensor<1x2x1x64xf32>
+}

@@ -150,6 +150,32 @@ def test_an_image_of_three_channels_is_filled_up():
     np.testing.assert_allclose(model(x) / scale, expected / scale, atol=2e-3)
 
 
+ATTENTION = """
+func.func @main(%q: tensor<{b}x{m}x2x{k}xf32>, %k: tensor<{b}x{n}x2x{k}xf32>, %v: tensor<{b}x{n}x2x{k}xf32>) -> tensor<{b}x2x{m}x{k}xf32> {{
+  %a = graph.transpose %q perm [0, 2, 1, 3] : (tensor<{b}x{m}x2x{k}xf32>) -> tensor<{b}x2x{m}x{k}xf32>
+  %t = graph.transpose %k perm [0, 2, 3, 1] : (tensor<{b}x{n}x2x{k}xf32>) -> tensor<{b}x2x{k}x{n}xf32>
+  %u = graph.transpose %v perm [0, 2, 1, 3] : (tensor<{b}x{n}x2x{k}xf32>) -> tensor<{b}x2x{n}x{k}xf32>
+  %s = graph.matmul %a, %t : (tensor<{b}x2x{m}x{k}xf32>, tensor<{b}x2x{k}x{n}xf32>) -> tensor<{b}x2x{m}x{n}xf32>
+  %p = graph.softmax %s axis 3 : tensor<{b}x2x{m}x{n}xf32>
+  %y = graph.matmul %p, %u : (tensor<{b}x2x{m}x{n}xf32>, tensor<{b}x2x{n}x{k}xf32>) -> tensor<{b}x2x{m}x{k}xf32>
+  func.return %y : tensor<{b}x2x{m}x{k}xf32>
+}}"""
+
+
+@CAN_RUN
+@pytest.mark.parametrize(("b", "m", "n", "k"), [(1, 64, 64, 32), (2, 40, 48, 16), (1, 33, 96, 64)])
+def test_attention_multiplies_packed_keys_and_values(b: int, m: int, n: int, k: int):
+    q, key, v = (normal(b, rows, 2, k, seed=seed) for seed, rows in enumerate((m, n, n)))
+    module = program(ATTENTION.format(b=b, m=m, n=n, k=k))
+    model = compile(module, precision="bf16", cache=False)
+    scores = np.einsum("bmhk,bnhk->bhmn", rounded(q), rounded(key))
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    expected = np.einsum("bhmn,bnhk->bhmk", rounded(weights.astype(np.float32)), rounded(v))
+    assert model.ir("kernels").count("wide") == 2
+    np.testing.assert_allclose(model(q, key, v), expected, rtol=1e-3, atol=1e-3)
+
+
 DEPTHWISE = """
 func.func @main(%x: tensor<1x{c}x{h}x{h}xf32>) -> tensor<1x{c}x{h}x{h}xf32> {{
   %w = graph.constant #graph.resource<"w"> : tensor<{c}x{c}x1x1xf32>
