@@ -33,6 +33,7 @@ from nn_opt.conversion.to_llvm.symbols import machine_types
 from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_absent
+from nn_opt.ir.target import target_of
 
 RULES: dict[type[Operation], Rule] = {
     **arithmetic.RULES,
@@ -68,7 +69,7 @@ class ConvertLoopToLlvmPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         sources = [inner for inner in op.ops if isinstance(inner, func.FuncOp)]
         main = next((inner for inner in sources if inner.sym_name.data == "main"), None)
-        unit = Unit()
+        unit = Unit(target=target_of(op))
         for source in sources:
             if source is main:
                 continue

@@ -37,9 +37,10 @@ from nn_opt.ir.verify import verify
 from nn_opt.kernels import kernels_of
 from nn_opt.pipelines import COMPILE, Instrument, expand, run_passes, scheduling_at_once, stages
 from nn_opt.runtime.arguments import fits
-from nn_opt.runtime.artifact import Artifact, pack_weights
+from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo, dtype_named
 from nn_opt.runtime.memory import Block
+from nn_opt.runtime.weights import Pack, pack_weights
 
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 INFER = "infer-shapes"
@@ -80,6 +81,7 @@ def build(
     deterministic: bool = False,
     profile: bool = False,
     progress: Progress | None = None,
+    pack: Pack = pack_weights,
 ) -> Artifact:
     """Compile a module, which is consumed; `options` are those of the pipeline.
 
@@ -89,18 +91,18 @@ def build(
         lowered = lower(
             module, target, options, deterministic=deterministic, profile=True, progress=progress
         )
-        return _finished(lowered, NO_CREW)
+        return _finished(lowered, NO_CREW, pack)
     with crew_for(module, target, options, deterministic=deterministic) as crew:
         lowered = lower(
             module, target, options, deterministic=deterministic, progress=progress, crew=crew
         )
-        return _finished(lowered, crew)
+        return _finished(lowered, crew, pack)
 
 
-def _finished(lowered: Lowered, crew: Crew) -> Artifact:
+def _finished(lowered: Lowered, crew: Crew, pack: Pack) -> Artifact:
     with ThreadPoolExecutor(1) as workers:  # while LLVM works, Python is free to pack weights
         code = workers.submit(emit_object, lowered.text, lowered.machine)
-        weights = lowered.weights
+        weights = pack(lowered.arrays, lowered.offsets, lowered.manifest.weight_bytes)
     objects = [code.result(), *crew.objects()]
     manifest = replace(lowered.manifest, object_sizes=tuple(map(len, objects)))
     return Artifact(manifest, b"".join(objects), weights)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from nn_opt.runtime.memory import Block
 from nn_opt.runtime.model import Model, Shapes
 from nn_opt.runtime.program import Program
 from nn_opt.runtime.threads import thread_count
+from nn_opt.runtime.weights import Pack, pack_weights
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -121,11 +122,13 @@ class Builder:
         key = key_of([self._key, json.dumps([external, shapes, profile])])
         artifact = self._cache.load(key)
         if artifact is None:
-            artifact = self.artifact(shapes, profile=profile)
-            self._cache.store(key, artifact)
+            make = partial(self.artifact, shapes, profile=profile)
+            artifact = self._cache.fill(key, lambda pack: make(pack=pack))
         return Program(artifact)
 
-    def artifact(self, shapes: Shapes, *, profile: bool = False) -> Artifact:
+    def artifact(
+        self, shapes: Shapes, *, profile: bool = False, pack: Pack = pack_weights
+    ) -> Artifact:
         """Return the compiled form for inputs of these shapes."""
         with quiet_collector():
             from nn_opt.build import build
@@ -138,6 +141,7 @@ class Builder:
                 deterministic=self.deterministic,
                 profile=profile,
                 progress=self.progress,
+                pack=pack,
             )
 
     def text(self, level: str, shapes: Shapes) -> str:

@@ -40,7 +40,7 @@ class FoldConstantsPass(ModulePass):
                 self.fold(inner)
         for inner in reversed([c for c in op.walk() if isinstance(c, graph.ConstantOp)]):
             if not inner.results[0].uses:
-                Rewriter.erase_op(inner)
+                erase_constant(inner)
 
     def fold(self, op: graph.GraphOp) -> None:
         """Replace one op by the constant it computes, unless that would be too large."""
@@ -54,7 +54,17 @@ class FoldConstantsPass(ModulePass):
         constant = graph.ConstantOp(result)
         constant.location = op.location
         Builder(InsertPoint.before(outside_scans(op))).insert(constant)
+        read_here = {operand.owner for operand in op.operands}
         Rewriter.replace_op(op, (), [constant.results[0]])
+        for owner in read_here:
+            if isinstance(owner, graph.ConstantOp) and not owner.results[0].uses:
+                erase_constant(owner)
+
+
+def erase_constant(constant: graph.ConstantOp) -> None:
+    """Erase a constant and let go of its array now: an op is garbage only found by a search."""
+    Rewriter.erase_op(constant)
+    constant.properties.clear()
 
 
 def outside_scans(op: Operation) -> Operation:

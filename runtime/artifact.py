@@ -8,25 +8,25 @@ import mmap
 import os
 import struct
 import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any, TypeVar
-
-from numpy.typing import NDArray
+from typing import TypeVar
 
 from nn_opt.runtime.manifest import Manifest, ManifestError, from_json, to_json
 from nn_opt.runtime.memory import Block
+from nn_opt.runtime.weights import Array, pieces
 
-# File: the header, the manifest, the object code, zeros up to a page, the weights. The header
+# File: the header, zeros up to a page, the weights, the manifest, the object code. The header
 # states all sizes and a SHA-256 of each part and of itself, so a file that was cut, mixed up or
 # edited is known before a byte of it is used.
-_MAGIC = b"nn-opt artifact\n"
+_MAGIC = b"nn-opt weights+\n"
 _HEAD = struct.Struct("<16sQQQ")  # magic, bytes of the manifest, of the object code, of the weights
 _DIGEST = hashlib.sha256().digest_size
 _HEADER_BYTES = _HEAD.size + 4 * _DIGEST
+_START = mmap.ALLOCATIONGRANULARITY  # of the weights, so that they can be mapped
 _CHUNK = 1 << 22
 UNFINISHED = ".new-"  # what the names of files begin with while they are written
 _Part = TypeVar("_Part", bytes, memoryview)
@@ -51,27 +51,64 @@ class Artifact:
         return [self.code[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def pack_weights(arrays: Sequence[NDArray[Any]], offsets: Sequence[int], size: int) -> Block:
-    """Return one block in which array k lies at offsets[k]."""
-    block = Block(size)
-    for array, offset in zip(arrays, offsets, strict=True):
-        assert 0 <= offset <= offset + array.nbytes <= size, "a weight outside its block"
-        if array.size:
-            place = block.bytes[offset : offset + array.nbytes].view(array.dtype)
-            place.reshape(array.shape)[...] = array
-    return block
+class Draft:
+    """A file in progress: first the weights, then what is known later.
+
+    It appears under its name only when it is finished; if it never is, nothing is left of it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Begin a file.
+
+        Raises: OSError if that cannot be done.
+        """
+        descriptor, self._name = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
+        self._file = os.fdopen(descriptor, "w+b")
+        self._path = path
+        self._weights = hashlib.sha256()
+        self._size = 0
+
+    def pack(self, arrays: Sequence[Array], offsets: Sequence[int], size: int) -> Block:
+        """Write weights, array k at offsets[k]; return them as they lie in the file.
+
+        Raises: OSError if they cannot be written.
+        """
+        self._file.seek(_START)
+        for piece in pieces(arrays, offsets, size):
+            self._weights.update(piece.data)
+            self._file.write(piece.data)
+        self._file.flush()
+        self._size = size
+        return Block.mapped(self._file, _START, size)
+
+    def finish(self, manifest: Manifest, code: bytes) -> None:
+        """Write the rest, and let the file appear.
+
+        Raises: OSError if it cannot be written.
+        """
+        parts = [to_json(manifest), code]
+        digests = [hashlib.sha256(part).digest() for part in parts]
+        head = _HEAD.pack(_MAGIC, *map(len, parts), self._size)
+        head += b"".join([*digests, self._weights.digest()])
+        self._file.seek(_START + self._size)
+        self._file.writelines(parts)
+        self._file.seek(0)
+        self._file.write(head + hashlib.sha256(head).digest())
+        self._file.flush()
+        os.replace(self._name, self._path)
+
+    def close(self) -> None:
+        """Remove the file unless it is finished."""
+        with suppress(OSError):  # what a full disk did not take
+            self._file.close()
+        Path(self._name).unlink(missing_ok=True)
 
 
 def write(artifact: Artifact, path: Path) -> None:
     """Write a file that appears under its name only when it is complete."""
-    parts = [to_json(artifact.manifest), artifact.code, artifact.weights.bytes.data]
-    with _replacing(path) as file:
-        file.write(_header(parts))
-        file.write(parts[0])
-        file.write(parts[1])
-        file.seek(_page_after(file.tell()))
-        file.write(parts[2])
-        file.truncate()
+    with closing(Draft(path)) as draft:
+        draft.pack([artifact.weights.bytes], [0], artifact.weights.bytes.nbytes)
+        draft.finish(artifact.manifest, artifact.code)
 
 
 def read(path: Path) -> Artifact:
@@ -85,37 +122,19 @@ def read(path: Path) -> Artifact:
         digests = [head[_HEAD.size + k * _DIGEST :][:_DIGEST] for k in range(4)]
         if magic != _MAGIC or hashlib.sha256(head[:-_DIGEST]).digest() != digests[3]:
             raise ArtifactError("the header is not one of this version")
-        start = _page_after(_HEADER_BYTES + sizes[0] + sizes[1])
-        if os.fstat(file.fileno()).st_size != start + sizes[2]:
+        if os.fstat(file.fileno()).st_size != _START + sum(sizes):
             raise ArtifactError("the file is cut or has grown")
+        if any(_exactly(file, _START - _HEADER_BYTES)):
+            raise ArtifactError("the gap before the weights is not empty")
+        weights = Block.mapped(file, _START, sizes[2])
+        file.seek(_START + sizes[2])
         manifest = _checked(_exactly(file, sizes[0]), digests[0])
         code = _checked(_exactly(file, sizes[1]), digests[1])
-        if any(_exactly(file, start - file.tell())):
-            raise ArtifactError("the gap before the weights is not empty")
-        weights = Block.mapped(file, start, sizes[2])
     _checked(weights.bytes.data, digests[2])
     try:
         return Artifact(from_json(manifest), code, weights)
     except ManifestError as error:
         raise ArtifactError(str(error)) from error
-
-
-def _header(parts: Sequence[bytes | memoryview]) -> bytes:
-    head = _HEAD.pack(_MAGIC, *map(len, parts))
-    head += b"".join(hashlib.sha256(part).digest() for part in parts)
-    return head + hashlib.sha256(head).digest()
-
-
-@contextmanager
-def _replacing(path: Path) -> Generator[IO[bytes]]:
-    descriptor, name = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def _exactly(file: io.FileIO, size: int) -> bytes:
@@ -131,7 +150,3 @@ def _checked(part: _Part, digest: bytes) -> _Part:
     if hashlib.sha256(part).digest() != digest:
         raise ArtifactError("a part does not match its checksum")
     return part
-
-
-def _page_after(offset: int) -> int:
-    return -(-offset // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY

@@ -7,12 +7,15 @@ import os
 import stat
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import platformdirs
 
-from nn_opt.runtime.artifact import UNFINISHED, Artifact, ArtifactError, read, write
+from nn_opt.runtime.artifact import UNFINISHED, Artifact, ArtifactError, Draft, read
+from nn_opt.runtime.memory import Block
+from nn_opt.runtime.weights import Array, Pack, pack_weights
 
 ENVIRONMENT = "NN_OPT_CACHE"  # another folder than the user's default one
 _LIMIT_BYTES = 8 << 30  # the oldest entries beyond this go when one is added
@@ -40,15 +43,61 @@ class Cache:
             return None
         return entry
 
-    def store(self, key: str, artifact: Artifact) -> None:
-        """Keep an artifact; a full or read-only disk is no reason to fail, but worth a word."""
+    def fill(self, key: str, make: Callable[[Pack], Artifact]) -> Artifact:
+        """Return the artifact that `make` makes, and keep it, its weights packed where they stay.
+
+        A full or read-only disk is no reason to fail, but worth a word.
+        """
         if self.folder is None:
-            return
+            return make(pack_weights)
         try:
-            write(artifact, self.folder / (key + _SUFFIX))
+            draft = Draft(self.folder / (key + _SUFFIX))
+        except OSError as error:
+            _complain(error)
+            return make(pack_weights)
+        with closing(draft):
+            packing = _Packing(draft)
+            artifact = make(packing.pack)
+            if packing.works:
+                self._finish(draft, artifact)
+        return artifact
+
+    def _finish(self, draft: Draft, artifact: Artifact) -> None:
+        assert self.folder is not None, "there is a draft"
+        try:
+            draft.finish(artifact.manifest, artifact.code)
             _prune(self.folder)
         except OSError as error:
-            warnings.warn(f"the compiled model was not cached: {error}", stacklevel=2)
+            _complain(error)
+
+    def store(self, key: str, artifact: Artifact) -> None:
+        """Keep an artifact that is made already."""
+
+        def packed(pack: Pack) -> Artifact:
+            pack([artifact.weights.bytes], [0], artifact.weights.bytes.nbytes)
+            return artifact
+
+        self.fill(key, packed)
+
+
+class _Packing:
+    """Packs weights into a draft; in memory if the disk does not take them."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self.works = True
+
+    def pack(self, arrays: Sequence[Array], offsets: Sequence[int], size: int) -> Block:
+        try:
+            return self._draft.pack(arrays, offsets, size)
+        except OSError as error:
+            _complain(error)
+            self.works = False
+            return pack_weights(arrays, offsets, size)
+
+
+def _complain(error: OSError) -> None:
+    warnings.warn(f"the compiled model was not cached: {error}", stacklevel=3)
 
 
 def open_cache(setting: bool | str | Path = True) -> Cache:

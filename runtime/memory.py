@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import io
 import mmap
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ class Block:
         self._hold(whole[start : start + size])
 
     @classmethod
-    def mapped(cls, file: io.FileIO, offset: int, size: int) -> Block:
+    def mapped(cls, file: IO[bytes] | io.FileIO, offset: int, size: int) -> Block:
         """Map a part of a file, read-only; `offset` is a multiple of the page size."""
         block = cls(0)
         if size:

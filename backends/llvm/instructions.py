@@ -21,6 +21,7 @@ from nn_opt.dialects.llvm import (
     SelectOp,
     UIToFPOp,
 )
+from nn_opt.ir.memory import remembered
 
 Rule: TypeAlias = Callable[[Text, Any], str]
 LOOP = ", !llvm.loop !0"  # no unrolling, no vectorizing: a schedule has decided
@@ -245,6 +246,11 @@ def _overload(op: Operation, base: str, values: Sequence[SSAValue]) -> list[Attr
 
 def _fast(op: Operation) -> str:
     flags = op.properties.get("fastmathFlags")
+    return "" if flags is None else _fast_words(flags)
+
+
+@remembered
+def _fast_words(flags: Attribute) -> str:
     if not isinstance(flags, llvm.FastMathAttr) or not flags.data:
         return ""
     words = [flag.value for flag in flags.data]
@@ -253,6 +259,11 @@ def _fast(op: Operation) -> str:
 
 def _wraps(op: Operation) -> str:
     flags = op.properties.get("overflowFlags")
+    return "" if flags is None else _wrap_words(flags)
+
+
+@remembered
+def _wrap_words(flags: Attribute) -> str:
     if not isinstance(flags, IntegerAttr):
         return ""
     return "".join(f"{word} " for bit, word in ((1, "nsw"), (2, "nuw")) if flags.value.data & bit)

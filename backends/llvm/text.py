@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.dialects import llvm
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from nn_opt.backends.llvm.words import constant, symbol, type_word
 from nn_opt.dialects.llvm import PoisonOp
@@ -25,7 +26,7 @@ class Text:
     """Words for the values and blocks of a function; `declarations` is the module's."""
 
     declarations: dict[str, str]
-    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    names: dict[int, str] = field(default_factory=dict[int, str])  # by a value's id: all are alive
     labels: dict[Block, str] = field(default_factory=dict[Block, str])
     order: dict[Block, int] = field(default_factory=dict[Block, int])
 
@@ -37,9 +38,9 @@ class Text:
 
     def name(self, value: SSAValue) -> str:
         """Return a value's name, or its text if it is a constant."""
-        known = self.names.get(value)
+        known = self.names.get(id(value))
         if known is None:
-            known = self.names[value] = literal(value) or self._fresh(value)
+            known = self.names[id(value)] = literal(value) or self._fresh(value)
         return known
 
     def _fresh(self, value: SSAValue) -> str:
@@ -70,16 +71,21 @@ class Text:
 
 def literal(value: SSAValue) -> str | None:
     """Return the text of a value that LLVM writes in place, else None."""
-    owner = value.owner
-    if isinstance(owner, Block):
-        return None
-    if isinstance(owner, llvm.ConstantOp):
-        return constant(owner.value, value.type)
-    if isinstance(owner, llvm.AddressOfOp):
-        return symbol(owner.global_name.string_value())
-    if isinstance(owner, llvm.ZeroOp) and isinstance(value.type, llvm.LLVMPointerType):
-        return "null"
-    return LITERALS.get(type(owner))
+    write = _IN_PLACE.get(type(value.owner))
+    return None if write is None else write(value.owner, value.type)
+
+
+def _zero(owner: llvm.ZeroOp, type_: Attribute) -> str:
+    return "null" if isinstance(type_, llvm.LLVMPointerType) else LITERALS[llvm.ZeroOp]
+
+
+_IN_PLACE: dict[type[Any], Callable[[Any, Attribute], str]] = {
+    llvm.ConstantOp: lambda owner, type_: constant(owner.properties["value"], type_),
+    llvm.AddressOfOp: lambda owner, type_: symbol(owner.global_name.string_value()),
+    llvm.ZeroOp: _zero,
+    llvm.UndefOp: lambda owner, type_: LITERALS[llvm.UndefOp],
+    PoisonOp: lambda owner, type_: LITERALS[PoisonOp],
+}
 
 
 def edges(blocks: Iterable[Block], labels: dict[Block, str]) -> Iterator[tuple[Block, Edge]]:

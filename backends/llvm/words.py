@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType, LLVMVoidType
 from xdsl.ir import Attribute
 
+from nn_opt.ir.memory import remembered
 from nn_opt.ir.resources import Array, array_of
 from nn_opt.ir.types import element_type, is_vector, numpy_dtype, shape_of
 
@@ -40,7 +41,7 @@ SUFFIX: dict[type[Attribute], str] = {
 }
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def type_word(type_: Attribute) -> str:
     """Return a type's text, such as `<16 x float>`.
 
@@ -59,7 +60,7 @@ def type_word(type_: Attribute) -> str:
             return SIMPLE[type(type_)]
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def mangled(type_: Attribute) -> str:
     """Return a type as part of an overloaded intrinsic's name, such as `v16f32`."""
     match type_:

@@ -45,7 +45,7 @@ def evaluate_expr(code: Code, expr: AffineExpr, indices: Sequence[SSAValue]) -> 
 
 
 def _part(code: Code, part: AffineExpr, indices: Sequence[SSAValue]) -> Form:
-    if isinstance(part, AffineDimExpr):
+    if type(part) is AffineDimExpr:
         return code.indices[indices[part.position]]
     assert isinstance(part, AffineBinaryOpExpr), f"not an affine expression: {part}"
     assert isinstance(part.rhs, AffineConstantExpr), f"not affine: {part}"

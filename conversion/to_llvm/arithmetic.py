@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from nn_opt.conversion.to_llvm.code import Code, Properties, Rule, machine_type
-from nn_opt.conversion.to_llvm.dots import target_around
 from nn_opt.conversion.to_llvm.extremes import maximum, minimum
 from nn_opt.conversion.to_llvm.indices import combine, constant_form
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
@@ -102,7 +101,7 @@ def lower_fma(code: Code, op: Operation) -> None:
 
     Without the instruction LLVM would call the C library's function for every lane.
     """
-    if target_around(op).fuses:
+    if code.unit.target.fuses:
         bind_same(code, op, llvm.FMAOp, {"fastmathFlags": fast(op)})
         return
     left, right, addend = values(code, op)

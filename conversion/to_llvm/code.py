@@ -33,6 +33,7 @@ from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.ir.affine import Range
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import Scalar, scalar_attr
+from nn_opt.ir.memory import remembered
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, is_vector, lanes_of, mlir_type, numpy_dtype, vector_type
 
@@ -49,7 +50,7 @@ NO_PROPERTIES: Properties = {}
 NO_WRAP: Properties = {"overflowFlags": IntegerAttr(3, i32)}  # nsw and nuw
 
 
-@lru_cache(maxsize=256)
+@remembered
 def machine_type(type_: Attribute) -> Attribute:
     """Return the type of a value in registers: index is i64, a buffer is a pointer."""
     if isinstance(type_, IndexType):
@@ -287,13 +288,12 @@ class Code:
 
     def value(self, source: SSAValue) -> SSAValue:
         """Return the value in registers that stands for a scalar, vector or index."""
-        if source in self.indices:
-            return self.materialize(self.indices[source])
-        return self.scalars[source]
+        known = self.scalars.get(source)
+        return self.materialize(self.indices[source]) if known is None else known
 
     def bind(self, source: SSAValue, value: SSAValue) -> None:
         """Let `value` stand for a scalar, vector or index of the source."""
-        if isinstance(source.type, IndexType):
+        if type(source.type) is IndexType:
             self.indices[source] = Form(((self.atom(value), 1),), 0)
         else:
             self.scalars[source] = value

@@ -10,19 +10,20 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, Stri
 from xdsl.ir import Attribute, SSAValue
 
 from nn_opt.conversion.to_llvm.code import Code
+from nn_opt.ir.memory import remembered
 from nn_opt.ir.types import element_type, numpy_dtype
 
 EXACT = llvm.FastMathAttr(None)
 NO_BUNDLES = DenseArrayBase.from_list(i32, [])
 
 
-@lru_cache(maxsize=64)
+@remembered
 def alignment(element: Attribute) -> IntegerAttr[IntegerType]:
     """Return the alignment that every element of a buffer has."""
     return IntegerAttr(numpy_dtype(element).itemsize, i64)
 
 
-@lru_cache(maxsize=256)
+@remembered
 def load_properties(wanted: Attribute) -> dict[str, Attribute]:
     return {"alignment": alignment(element_type(wanted)), "ordering": IntegerAttr(0, i64)}
 
@@ -41,10 +42,15 @@ def intrinsic_action(code: Code, name: str, operands: Sequence[SSAValue]) -> Non
 
 
 @lru_cache(maxsize=256)
-def _call(name: str, count: int, fast: Attribute) -> dict[str, Attribute]:
+def _exact_call(name: str, count: int) -> dict[str, Attribute]:
     return {
         "intrin": StringAttr(name),
-        "fastmathFlags": fast,
+        "fastmathFlags": EXACT,
         "op_bundle_sizes": NO_BUNDLES,
         "operandSegmentSizes": DenseArrayBase.from_list(i32, [count, 0]),
     }
+
+
+def _call(name: str, count: int, fast: Attribute) -> dict[str, Attribute]:
+    exact = _exact_call(name, count)
+    return exact if fast is EXACT else {**exact, "fastmathFlags": fast}

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Linear, linear
+from nn_opt.ir.target import DEFAULT, Target
 from nn_opt.ir.types import shape_of
 
 Writes = dict[Operation, set[SSAValue]]
@@ -39,6 +40,7 @@ class Unit:
     )
     accesses: dict[Operation, Access] = field(default_factory=dict[Operation, Access])
     writes: Writes = field(default_factory=Writes)
+    target: Target = DEFAULT
     function: str = ""  # the one in progress
     wide: bool = False  # it has 512-bit vectors
     names: Counter[str] = field(default_factory=Counter[str])

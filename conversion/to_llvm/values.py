@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.dialects.llvm import FCmpOp, SelectOp, bool_like
+from nn_opt.ir.memory import remembered
 from nn_opt.ir.types import lanes_of, vector_type
 
 EXACT = llvm.FastMathAttr(None)
@@ -27,6 +28,11 @@ def values(code: Code, op: Operation) -> list[SSAValue]:
 def fast(op: Operation) -> Attribute:
     """Return the fast-math flags of an op: none unless the source has them."""
     flags = op.properties.get("fastmath")
+    return EXACT if flags is None else _translated(flags)
+
+
+@remembered
+def _translated(flags: Attribute) -> Attribute:
     if isinstance(flags, arith.FastMathFlagsAttr) and flags.data:
         return llvm.FastMathAttr(list(flags.data))
     return EXACT

@@ -18,6 +18,8 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
+from nn_opt.ir.memory import remembered
+
 
 @dataclass(frozen=True)
 class Linear:
@@ -47,10 +49,9 @@ def _order(term: tuple[AffineExpr, int]) -> tuple[int, str]:
     return len(text), text  # d2 before d10
 
 
+@remembered
 def linear(expr: AffineExpr) -> Linear:
     """Return the linear form of an expression; floordiv and mod become opaque atoms."""
-    if isinstance(expr, AffineDimExpr):
-        return Linear({expr: 1}, 0)
     terms: dict[AffineExpr, int] = {}
     constant = _collect(expr, 1, terms)
     return Linear({atom: factor for atom, factor in terms.items() if factor}, constant)

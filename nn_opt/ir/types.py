@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 import ml_dtypes
@@ -23,6 +23,8 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute, SSAValue
+
+from nn_opt.ir.memory import remembered
 
 UNSIGNED = {bits: IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 16, 32, 64)}
 
@@ -48,14 +50,23 @@ MLIR_TYPES: dict[np.dtype[Any], Attribute] = {
 }
 
 
+@cache
+def _is_value(kind: type[Any]) -> bool:
+    return issubclass(kind, SSAValue)
+
+
 def type_of(value: SSAValue | Attribute) -> Attribute:
     """Return the type of a value, or the type itself."""
-    return value.type if isinstance(value, SSAValue) else value
+    return cast(SSAValue, value).type if _is_value(type(value)) else cast(Attribute, value)
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     """Return the shape of a tensor, memref or vector; -1 stands for an unknown size."""
-    shaped = type_of(value)
+    return _shape(type_of(value))
+
+
+@remembered
+def _shape(shaped: Attribute) -> tuple[int, ...]:
     assert isinstance(shaped, TensorType | MemRefType | VectorType), f"no shape: {shaped}"
     shape = shaped.get_shape()
     if DYNAMIC_INDEX in shape:
@@ -65,7 +76,11 @@ def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
 
 def element_type(value: SSAValue | Attribute) -> Attribute:
     """Return the element type of a shaped type, or the type itself if it is a scalar."""
-    maybe_shaped = type_of(value)
+    return _element(type_of(value))
+
+
+@remembered
+def _element(maybe_shaped: Attribute) -> Attribute:
     if isinstance(maybe_shaped, TensorType | MemRefType | VectorType):
         return cast(Attribute, maybe_shaped.get_element_type())
     return maybe_shaped

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tiny_models import scale_artifact, store_many
 
-from nn_opt.runtime.artifact import ArtifactError, pack_weights, read, write
+from nn_opt.runtime.artifact import ArtifactError, Draft, read, write
 from nn_opt.runtime.cache import Cache, key_of, open_cache
 from nn_opt.runtime.manifest import ManifestError, from_json, to_json
 from nn_opt.runtime.program import Program
+from nn_opt.runtime.weights import PIECE, pack_weights, pieces
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -159,3 +162,42 @@ def test_processes_share_a_cache(tmp_path):
         worker.join(timeout=120)
         assert worker.exitcode == 0
     assert len(os.listdir(tmp_path / "c")) == 2
+
+
+def test_pieces_are_the_block():
+    random = np.random.default_rng(0)
+    whole = random.standard_normal((64, 48, 7, 33)).astype(np.float32)
+    arrays = [whole.transpose(2, 0, 3, 1), np.array(7, np.int8), whole[:0], whole[3:5]]
+    offsets = [0]
+    for array in arrays[:-1]:
+        offsets.append(-(-(offsets[-1] + array.nbytes) // 64) * 64)
+    size = offsets[-1] + arrays[-1].nbytes + 60
+    assert arrays[0].nbytes > PIECE
+    block = pack_weights(arrays, offsets, size)
+    assert np.array_equal(np.concatenate(list(pieces(arrays, offsets, size))), block.bytes)
+
+
+def test_a_draft_that_is_not_finished_leaves_nothing(tmp_path):
+    artifact = scale_artifact((2, 3))
+    draft = Draft(tmp_path / "a")
+    block = draft.pack([artifact.weights.bytes], [0], artifact.weights.bytes.nbytes)
+    assert np.array_equal(block.bytes, artifact.weights.bytes)
+    draft.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_that_is_full_midway_is_no_reason_to_fail(tmp_path, monkeypatch):
+    def refuse(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    artifact = scale_artifact((2, 3), factor=5)
+    cache = Cache(tmp_path)
+    monkeypatch.setattr(Draft, "pack", refuse)
+
+    def make(pack):
+        return replace(artifact, weights=pack([artifact.weights.bytes], [0], 64))
+
+    with pytest.warns(UserWarning, match="not cached: .*No space left"):
+        made = cache.fill(key_of(["k"]), make)
+    np.testing.assert_array_equal(run(made), 5 * X + 1)
+    assert os.listdir(tmp_path) == []

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nn_opt.runtime.artifact import Artifact, pack_weights
+from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.cache import open_cache
 from nn_opt.runtime.llvm import llvm
 from nn_opt.runtime.loader import native_machine
 from nn_opt.runtime.manifest import Kernel, Manifest, TensorInfo
 from nn_opt.runtime.program import Program
+from nn_opt.runtime.weights import pack_weights
 
 F32 = np.dtype(np.float32)
 
