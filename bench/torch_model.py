@@ -135,6 +135,14 @@ def _split(a: Attributes, constants: Constants) -> Step:
     return lambda x, s: tuple(torch.split(x, sizes, axis))
 
 
+def _transpose(a: Attributes, _: Constants) -> Step:
+    perm = list(a["perm"])
+    if perm[-2] < perm[-1]:
+        return lambda x: x.permute(perm)
+    before = [*perm[:-2], perm[-1], perm[-2]]  # as programs say it, and inductor looks for it
+    return lambda x: x.permute(before).transpose(-2, -1)
+
+
 def _clip(_: Attributes, constants: Constants) -> Step:
     low, high = (None if c is None else float(c) for c in constants[1:])
     return lambda x, *bounds: torch.clamp(x, low, high)
@@ -202,6 +210,6 @@ STEPS: dict[str, Callable[[Attributes, Constants], Step]] = {
     "Squeeze": _squeeze,
     "Sub": _plain(operator.sub),
     "Tanh": _plain(torch.tanh),
-    "Transpose": lambda a, c: lambda x: x.permute(a["perm"]),
+    "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
 }
