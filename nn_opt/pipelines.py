@@ -34,6 +34,7 @@ OPTIMIZE_GRAPH = (
     "cse",  # one of each
     "dce",  # and nothing unread
     "fuse-ops",  # what becomes one kernel
+    "keep-wide",  # what stays in it need not be stored in bytes
 )
 LOWER_TO_LOOPS = (
     "outline-kernels",  # a function for each kernel, identical ones once

@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.contraction import is_byte
 from nn_opt.ir.types import element_type, numpy_dtype
-from nn_opt.passes.quantized import Array, known, known_number, quantizer
+from nn_opt.passes.quantized import Array, known, known_number, limits_of, quantizer
 
 
 class MultiplyScales(RewritePattern):
@@ -39,30 +39,33 @@ def constant(
 class ScaleOnce(RewritePattern):
     """(x * s) * t  ->  x * (s * t),  if x is an integer and s, t are known,
 
-    also with a relu or clip by known numbers between: it gets the bounds times t.
+    also with a sum between, and a relu, or a clip by known numbers, which get the bounds times t.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MulOp, rewriter: PatternRewriter, /):
         factor, inner = known_number(op.rhs), op.lhs.owner
-        if factor is None or factor <= 0 or not op.lhs.has_one_use():
+        if factor is None or factor <= 0 or not is_scaled(op.lhs):
             return
-        if isinstance(inner, graph.MulOp) and is_integer(inner.lhs):
+        if isinstance(inner, graph.MulOp):
             scale = known(inner.rhs)
-            if scale is not None and inner.lhs.type == op.result.type:
-                both = constant(scale * np.float32(factor), rewriter, op)
-                rewriter.replace(op, graph.MulOp(inner.lhs, both))
-        elif isinstance(inner, graph.ReluOp) and is_scaled(inner.x):
-            product = rewriter.insert(graph.MulOp(inner.x, op.rhs)).result
-            rewriter.replace(op, graph.ReluOp(product))
-        elif isinstance(inner, graph.ClipOp) and is_scaled(inner.x):
-            bounds = [known_number(bound) for bound in (inner.low, inner.high)]
-            if None not in bounds:
-                product = rewriter.insert(graph.MulOp(inner.x, op.rhs)).result
-                new = [
-                    constant(np.float32(b or 0) * np.float32(factor), rewriter, op) for b in bounds
-                ]
-                rewriter.replace(op, graph.ClipOp(product, *new))
+            assert scale is not None, "a scale is known"
+            both = constant(scale * np.float32(factor), rewriter, op)
+            rewriter.replace(op, graph.MulOp(inner.lhs, both))
+            return
+        assert isinstance(inner, graph.AddOp | graph.ReluOp | graph.ClipOp), "is scaled"
+        parts = [times(value, op, np.float32(factor), rewriter) for value in inner.operands]
+        rewriter.replace(op, type(inner)(*parts))
+
+
+def times(
+    value: SSAValue, op: graph.MulOp, factor: np.float32, rewriter: PatternRewriter
+) -> SSAValue:
+    """Return a value times the factor that an op multiplies by."""
+    array = known(value)
+    if array is not None:
+        return constant(array * factor, rewriter, op)
+    return rewriter.insert(graph.MulOp(value, op.rhs)).result
 
 
 def is_integer(value: SSAValue) -> bool:
@@ -76,11 +79,22 @@ def is_integer(value: SSAValue) -> bool:
 
 
 def is_scaled(value: SSAValue) -> bool:
-    """Return whether a value is an integer times a known scale, for one reader."""
+    """Return whether a value is made of integers times known scales, for one reader each."""
     owner = value.owner
-    if not isinstance(owner, graph.MulOp) or not value.has_one_use():
+    if not value.has_one_use():
         return False
-    return is_integer(owner.lhs) and known(owner.rhs) is not None
+    match owner:
+        case graph.MulOp(lhs=lhs, rhs=rhs):
+            return is_integer(lhs) and lhs.type == value.type and known(rhs) is not None
+        case graph.AddOp(lhs=lhs, rhs=rhs):
+            same = lhs.type == value.type and is_scaled(lhs)
+            return same and (known(rhs) is not None or is_scaled(rhs))
+        case graph.ReluOp(x=x):
+            return is_scaled(x)
+        case graph.ClipOp(x=x, low=low, high=high):
+            return is_scaled(x) and None not in (known_number(low), known_number(high))
+        case _:
+            return False
 
 
 class DropRelu(RewritePattern):
@@ -89,11 +103,11 @@ class DropRelu(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter, /):
         whole = quantizer(op)
-        least = np.iinfo(numpy_dtype(element_type(op.result))).min if whole is not None else 0
-        if whole is None or whole.zero != least or not isinstance(whole.x.owner, graph.ReluOp):
+        if whole is None or whole.zero != limits_of(numpy_dtype(element_type(op.result)))[0]:
             return
-        if whole.scale is None and whole.x.has_one_use():
-            rewriter.replace(whole.x.owner, (), [whole.x.owner.x])
+        relu = whole.x.owner
+        if isinstance(relu, graph.ReluOp) and whole.scale is None and whole.x.has_one_use():
+            rewriter.replace(relu, (), [relu.x])
 
 
 class ClipFirst(RewritePattern):
@@ -107,10 +121,8 @@ class ClipFirst(RewritePattern):
         whole = quantizer(op)
         if whole is None:
             return
-        limits = np.iinfo(numpy_dtype(element_type(op.result)))
-        bounds = [
-            constant(np.float32(n - whole.zero), rewriter, op) for n in (limits.min, limits.max)
-        ]
+        limits = limits_of(numpy_dtype(element_type(op.result)))
+        bounds = [constant(np.float32(n - whole.zero), rewriter, op) for n in limits]
         clipped = rewriter.insert(graph.ClipOp(whole.rounded.x, *bounds)).result
         rounded = rewriter.insert(graph.RoundOp(clipped)).result
         total = rewriter.insert(graph.CastOp(rounded, i32)).result

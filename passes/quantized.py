@@ -121,6 +121,12 @@ def weights(value: SSAValue) -> Weights | None:
     return Weights(array.astype(np.int32) - zero, scale.astype(np.float32).reshape(axes))
 
 
+def limits_of(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the least and the largest number of an integer type."""
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
 @dataclass(frozen=True)
 class Quantizer:
     """cast(clip(round(x / scale) + zero)), saturated to the type of the result."""
@@ -138,8 +144,8 @@ def quantizer(op: Operation) -> Quantizer | None:
     clip = op.x.owner
     if not isinstance(clip, graph.ClipOp) or element_type(op.x) != f32:
         return None
-    limits = np.iinfo(numpy_dtype(element_type(op.result)))
-    if (known_number(clip.low), known_number(clip.high)) != (limits.min, limits.max):
+    limits = limits_of(numpy_dtype(element_type(op.result)))
+    if (known_number(clip.low), known_number(clip.high)) != limits:
         return None
     value, zero = clip.x, 0.0
     if isinstance(value.owner, graph.AddOp):

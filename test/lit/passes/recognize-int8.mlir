@@ -136,3 +136,36 @@ func.func @pool(%x: tensor<1x4x4x4xui8>) -> tensor<1x4x2x2xui8> {
   %y = graph.cast %c : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xui8>
   func.return %y : tensor<1x4x2x2xui8>
 }
+
+// -----
+
+// The next scale goes into those of both terms, through the relu.
+// CHECK-LABEL: @sum
+// CHECK:       %[[A:.*]] = graph.mul %{{.*}}, %{{.*}} : (tensor<2x16xf32>, tensor<1x1xf32>) -> tensor<2x16xf32>
+// CHECK:       %[[B:.*]] = graph.mul %{{.*}}, %{{.*}} : (tensor<2x16xf32>, tensor<f32>) -> tensor<2x16xf32>
+// CHECK:       %[[S:.*]] = graph.add %[[A]], %[[B]]
+// CHECK:       graph.clip %[[S]]
+func.func @sum(%x: tensor<2x4xui8>, %u: tensor<2x16xui8>) -> tensor<2x16xui8> {
+  %w = graph.constant dense<1> : tensor<4x16xi8>
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %t = graph.constant dense<2.0> : tensor<f32>
+  %o = graph.constant dense<0.0> : tensor<f32>
+  %h = graph.constant dense<255.0> : tensor<f32>
+  %xi = graph.cast %x : (tensor<2x4xui8>) -> tensor<2x4xi32>
+  %xf = graph.cast %xi : (tensor<2x4xi32>) -> tensor<2x4xf32>
+  %xr = graph.mul %xf, %s : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %ui = graph.cast %u : (tensor<2x16xui8>) -> tensor<2x16xi32>
+  %uf = graph.cast %ui : (tensor<2x16xi32>) -> tensor<2x16xf32>
+  %ur = graph.mul %uf, %t : (tensor<2x16xf32>, tensor<f32>) -> tensor<2x16xf32>
+  %wi = graph.cast %w : (tensor<4x16xi8>) -> tensor<4x16xi32>
+  %wf = graph.cast %wi : (tensor<4x16xi32>) -> tensor<4x16xf32>
+  %wr = graph.mul %wf, %s : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
+  %p = graph.matmul %xr, %wr : (tensor<2x4xf32>, tensor<4x16xf32>) -> tensor<2x16xf32>
+  %q = graph.add %p, %ur : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
+  %r = graph.relu %q : tensor<2x16xf32>
+  %d = graph.div %r, %t : (tensor<2x16xf32>, tensor<f32>) -> tensor<2x16xf32>
+  %v = graph.round %d : tensor<2x16xf32>
+  %c = graph.clip %v low %o high %h : (tensor<2x16xf32>, tensor<f32>, tensor<f32>) -> tensor<2x16xf32>
+  %y = graph.cast %c : (tensor<2x16xf32>) -> tensor<2x16xui8>
+  func.return %y : tensor<2x16xui8>
+}
