@@ -31,13 +31,16 @@ def reduces_rows(block: BlockOp, target: Target) -> bool:
 
 
 def _has_reuse(block: BlockOp, loops: list[ForOp]) -> bool:
-    """Return whether a stage sums products with a factor that serves several results."""
+    """Return whether a stage sums products whose factors both serve several results, as in a tile.
+
+    A vector serves all rows of a matrix, but each of those serves one result.
+    """
     if not is_contraction(block):
         return False
     factors = [load for load in loads_in(block) if load.memref in read(block)]
     summed = [f for f in factors if any(step(f, block, loops[k]) for k in reduce_axes(block))]
     wide = [loops[axis] for axis in par_axes(block) if loops[axis].trips > 1]
-    return any(step(factor, block, loop) == 0 for factor in summed for loop in wide)
+    return all(any(step(factor, block, loop) == 0 for loop in wide) for factor in summed)
 
 
 def _row_length(block: BlockOp, loops: list[ForOp]) -> int:

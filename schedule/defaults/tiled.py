@@ -28,6 +28,7 @@ from nn_opt.schedule.defaults.tile_shapes import even, product_tile
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read, stores_in
 from nn_opt.schedule.schedule import Schedule
 
+FEW_COLUMNS = 2  # of a matrix product, whose factors its rows share all the same
 PANEL = 4096  # elements; fewer are there before they are missed
 
 
@@ -50,7 +51,8 @@ def choose_tile(block: BlockOp, target: Target) -> Tile | None:
         return None
     lane_axis = par[-1]
     lane = loops[lane_axis]
-    if lane.trips < target.lanes // 2 or not lanes_fit(block, lane):
+    least = FEW_COLUMNS if _is_product(block) else target.lanes // 2
+    if lane.trips < least or not lanes_fit(block, lane):
         return None
     lanes = min(target.lanes, lane.trips)
     row_axis = _row_axis(block, loops, par[:-1], lane)

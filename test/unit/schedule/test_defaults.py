@@ -48,7 +48,7 @@ def test_script_stands_beside_the_kernel_until_it_is_applied():
     assert not any(isinstance(op, ScriptOp) for op in module.ops)
 
 
-@pytest.mark.parametrize(("text", "tile"), [(CONV, (7, 4)), (MATMUL, (6, 8))])
+@pytest.mark.parametrize(("text", "tile"), [(CONV, (7, 4)), (MATMUL, (6, 12))])
 def test_accumulators_are_a_register_tile(text: str, tile: tuple[int, int]):
     module = lowered(text, "neon", "compact-buffers")
     tiles = [

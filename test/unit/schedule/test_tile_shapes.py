@@ -57,7 +57,17 @@ def test_no_tile_spills(rows: int, target: str):
 
 
 @pytest.mark.parametrize(
-    ("m", "k", "n"), [(1, 1, 1), (2, 5, 17), (3, 33, 100), (5, 8, 129), (7, 17, 47), (29, 4, 1)]
+    ("m", "k", "n"),
+    [
+        (1, 1, 1),
+        (2, 5, 17),
+        (3, 33, 100),
+        (5, 8, 129),
+        (7, 17, 47),
+        (29, 4, 1),
+        (33, 100, 1),
+        (20, 9, 3),
+    ],
 )
 def test_products_of_odd_sizes(m: int, k: int, n: int):
     rng = np.random.default_rng(m)
@@ -66,3 +76,18 @@ def test_products_of_odd_sizes(m: int, k: int, n: int):
     module = parse_module(make_context(), PRODUCT.format(m=m, k=k, n=n), "t.mlir")
     result = nn_opt.compile(module, threads=1, cache=False)(x, w)
     np.testing.assert_allclose(result, x.astype(np.float64) @ w, rtol=1e-5, atol=1e-5)
+
+
+def text_of(level: str, **sizes: int) -> str:
+    """Return the module of a product at a level."""
+    module = parse_module(make_context(), PRODUCT.format(**sizes), "t.mlir")
+    return level_text(module, "x86-64-v4", level)
+
+
+def test_few_columns_are_lanes_too():
+    assert "vector<3xf32>" in text_of("vectorize-loops", m=64, k=64, n=3)
+
+
+def test_rows_of_a_matrix_that_serve_one_result_are_summed_in_vectors():
+    text = text_of("loop", m=64, k=512, n=1)
+    assert 'loop.block "matmul.parts"' in text
