@@ -11,8 +11,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from nn_opt.dialects import graph
+from nn_opt.dialects.graph.contraction import is_byte
 from nn_opt.dialects.graph.winograd import FILTER, algorithm_named
-from nn_opt.ir.types import shape_of
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.runtime.manifest import Kernel
 
 NODES = "nn.nodes"  # on a call: the names of the model's nodes that it computes
@@ -25,9 +26,20 @@ def kernels_of(module: ModuleOp) -> tuple[Kernel, ...]:
     for op in main.walk() if main is not None else ():
         if isinstance(op, CallOp):
             kernel = SymbolTable.lookup_symbol(module, op.callee)
-            flops = block_flops(kernel.body.block) if isinstance(kernel, FuncOp) else 0
-            rows.append(Kernel(op.callee.root_reference.data, _nodes(op), flops * _repeats(op)))
+            body = kernel.body.block if isinstance(kernel, FuncOp) else Block()
+            flops = block_flops(body) * _repeats(op)
+            name = op.callee.root_reference.data
+            rows.append(Kernel(name, _nodes(op), flops, factors_of(body)))
     return tuple(rows)
+
+
+def factors_of(block: Block) -> str:
+    """Return the type of the numbers that a kernel's convolution or matmul multiplies."""
+    for op in block.walk():
+        if isinstance(op, graph.ConvOp | graph.MatmulOp):
+            element = element_type(op.operands[0])
+            return "int8" if is_byte(element) else numpy_dtype(element).name
+    return ""
 
 
 def _nodes(call: CallOp) -> tuple[str, ...]:

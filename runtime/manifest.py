@@ -43,11 +43,15 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One function of a model, the nodes it covers, and its arithmetic operations a call."""
+    """One function of a model, the nodes it covers, and its arithmetic operations a call.
+
+    `factors` is the type of the numbers whose products it sums, such as int8; "" if it sums none.
+    """
 
     name: str
     nodes: tuple[str, ...] = ()
     flops: int = 0
+    factors: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,8 @@ def from_json(text: bytes) -> Manifest:
         for key in ("inputs", "outputs"):
             record[key] = tuple(_tensor(*entry) for entry in record[key])
         record["kernels"] = tuple(
-            Kernel(k["name"], tuple(k["nodes"]), k["flops"]) for k in record["kernels"]
+            Kernel(k["name"], tuple(k["nodes"]), k["flops"], k.get("factors", ""))
+            for k in record["kernels"]
         )
         record["arena_plan"] = tuple(Region(**region) for region in record["arena_plan"])
         record["object_sizes"] = tuple(record["object_sizes"])

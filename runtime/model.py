@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from nn_opt.runtime.arguments import bind_inputs, named, new_outputs, prepare_outputs
-from nn_opt.runtime.manifest import Manifest, Region, TensorInfo
+from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo
 from nn_opt.runtime.profile import KernelTime, measure
 from nn_opt.runtime.program import Program
 from nn_opt.runtime.threads import thread_count
@@ -110,6 +110,11 @@ class Model:
         """
         manifest = self._at(self._known(), self._programs).manifest
         return Memory(manifest.arena_bytes, manifest.weight_bytes, manifest.arena_plan)
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels that a call runs, in order; sizes as for `memory`."""
+        return self._at(self._known(), self._programs).manifest.kernels
 
     def ir(self, level: str) -> str:
         """Return the IR at a level: "graph", "tensor", "loop", "llvm"; sizes as for `memory`."""

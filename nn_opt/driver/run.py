@@ -7,6 +7,7 @@ import sys
 import time
 import zipfile
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,7 @@ def _run(argv: list[str]) -> None:
     ready = time.perf_counter() - start
     console = _console()
     console.print(f"{Path(options.model).name}: compiled, loaded and run once in {ready:.2f} s")
+    _print_factors(console, model)
     _print_outputs(console, outputs)
     if options.save_outputs:
         _save(options.save_outputs, outputs)
@@ -119,6 +121,14 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _print_factors(console: Console, model: Model) -> None:
+    """Say how many kernels multiply numbers of which type, if some are narrower than float32."""
+    counts = Counter(kernel.factors for kernel in model.kernels if kernel.factors)
+    if set(counts) - {"float32"}:
+        parts = [f"{factors} in {count} kernel(s)" for factors, count in counts.most_common()]
+        console.print(f"Products: {', '.join(parts)}")
 
 
 def _print_outputs(console: Console, outputs: Mapping[str, Array]) -> None:

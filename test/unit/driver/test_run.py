@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -86,6 +87,16 @@ def test_another_precision_is_compared_with_f32(model, capsys):
     out = capsys.readouterr().out
     assert "Largest relative error against f32: " in out
     assert "nn-opt f32" in out
+
+
+def test_products_of_narrow_numbers_are_said(tmp_path, capsys):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (uint8[4,32] x, float[4,16] a, float[16,16] b) => (int32[4,16] y, float[4,16] z)
+    <int8[32,16] w = {WEIGHTS}> { y = MatMulInteger(x, w)  z = MatMul(a, b) }"""
+    weights = ", ".join(str(k % 7 - 3) for k in range(512))
+    onnx.save(onnx.parser.parse_model(text.replace("WEIGHTS", weights)), tmp_path / "narrow.onnx")
+    assert nn_run([str(tmp_path / "narrow.onnx"), "--repeat", "1"]) == 0
+    assert "Products: int8 in 1 kernel(s), float32 in 1 kernel(s)" in capsys.readouterr().out
 
 
 def test_profile(model, capsys):
