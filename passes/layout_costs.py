@@ -18,6 +18,7 @@ from nn_opt.passes.layout_plan import (
     suits_winograd,
 )
 
+BORDERS = 2  # vectors that take as long as what strided rows need at their two ends
 WINOGRAD = 2.0  # times as fast as a direct sum, in a mean
 
 
@@ -44,7 +45,9 @@ def plain_ns(conv: graph.ConvOp, target: Target) -> float:
     )  # fmt: skip
     if 2 * width < lanes:
         return operations(conv) / rates[0]
-    return operations(conv) * _filled(width, lanes) / rates[1 if strided else 2]
+    if strided:
+        return operations(conv) * _filled(width, lanes, BORDERS) / rates[1]
+    return operations(conv) * _filled(width, lanes) / rates[2]
 
 
 def blocked_ns(conv: graph.ConvOp, plan: LayoutPlan, target: Target) -> float:
@@ -60,9 +63,9 @@ def blocked_ns(conv: graph.ConvOp, plan: LayoutPlan, target: Target) -> float:
     return work / speeds.blocked_gflops
 
 
-def _filled(size: int, lanes: int) -> float:
-    """Return how many times its length a row takes in whole vectors."""
-    return -(-size // lanes) * lanes / size
+def _filled(size: int, lanes: int, more: int = 0) -> float:
+    """Return how many times its length a row takes in whole vectors, and some more."""
+    return (-(-size // lanes) + more) * lanes / size
 
 
 def transform_ns(value: SSAValue, target: Target) -> float:

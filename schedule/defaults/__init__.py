@@ -13,7 +13,7 @@ from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.defaults.rows import schedule_rows
 from nn_opt.schedule.defaults.sums import reduces_rows
 from nn_opt.schedule.defaults.tiled import choose_tile, schedule_tiled
-from nn_opt.schedule.defaults.windows import is_window, schedule_window
+from nn_opt.schedule.defaults.windows import schedule_window, window_of
 from nn_opt.schedule.defaults.winograd import schedule_winograd, winograd_stages
 from nn_opt.schedule.loops import writes_inside
 from nn_opt.schedule.nest import blocks_in, find_block, kinds_bound, loops_around, only_child
@@ -49,10 +49,11 @@ def _schedule_stages(schedule: Schedule, target: Target) -> None:
         return
     untouched = [b.stage.data for b in stages(schedule.function) if b is not reductions[0]]
     intrinsic = dot_intrinsic(schedule, reductions[0].stage.data, tile, target)
+    window = window_of(reductions[0], target)
     if intrinsic is not None:
         schedule_dots(schedule, reductions[0].stage.data, tile, intrinsic, target)
-    elif is_window(reductions[0], target):
-        schedule_window(schedule, reductions[0].stage.data, target)
+    elif window is not None:
+        schedule_window(schedule, reductions[0].stage.data, window, target)
     else:
         schedule_tiled(schedule, reductions[0].stage.data, tile, target)
     for stage in untouched:
