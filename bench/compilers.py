@@ -35,7 +35,8 @@ from bench.worker import Failure, Ready, Worker
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PATIENCE = 120.0  # seconds for an answer
 RIGHT = 1e-3  # relative error beyond which an answer is wrong, and its time worth nothing
-WARM_UP = 100.0  # milliseconds: below, a turn has a call first that does not count
+TURN = 40.0  # milliseconds of calls in a turn, of which the first half does not count
+MOST_CALLS = 40
 MOST_ROUNDS = 200
 
 
@@ -50,8 +51,8 @@ class Row:
     failures: dict[str, str] = field(default_factory=dict[str, str])
 
     def ratio(self, subject: str) -> float:
-        """Return a peer's time over ours."""
-        return self.milliseconds[subject] / self.milliseconds[OURS]
+        """Return a peer's time over ours; not a number if there is none of ours."""
+        return self.milliseconds[subject] / self.milliseconds.get(OURS, float("nan"))
 
 
 def subjects() -> list[str]:
@@ -81,14 +82,17 @@ def start(case: Case, names: Sequence[str], threads: int, folder: Path, row: Row
 def take_turns(workers: Sequence[Worker], seconds: float, row: Row) -> None:
     """Time the workers in turns; each sits out once its own calls took so many seconds."""
     times: dict[Worker, list[float]] = {worker: [] for worker in workers}
+    spent = dict.fromkeys(workers, 0.0)
     for _ in range(MOST_ROUNDS):
-        active = [worker for worker in times if sum(times[worker]) < seconds * 1e3]
+        active = [worker for worker in times if spent[worker] < seconds * 1e3]
         if not active:
             break
         for worker in active:
-            quick = (times[worker] or [row.start[worker.subject].first_call_ms])[-1] < WARM_UP
+            last = (times[worker] or [row.start[worker.subject].first_call_ms])[-1]
+            calls = min(max(int(TURN / last), 1), MOST_CALLS)
             try:
-                times[worker].append(worker.call(2 if quick else 1, PATIENCE))
+                times[worker].append(worker.call(calls, PATIENCE))
+                spent[worker] += calls * times[worker][-1]
             except Failure as failure:
                 row.failures[worker.subject] = str(failure)
                 del times[worker]

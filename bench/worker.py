@@ -3,8 +3,8 @@
 python -m bench.worker SUBJECT MODEL INPUTS THREADS RESULTS
 
 Writes the first call's results, then answers with one line: CPU seconds up to there and the
-largest memory. After that each line N on its input means: call N times, answer the last one's
-milliseconds.
+largest memory. After that each line N on its input means: call N times, answer the median
+milliseconds of the second half, when caches hold again what is this subject's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,7 @@ class Worker:
         return ready, list(load_feeds(self._results).values())
 
     def call(self, count: int, limit: float) -> float:
-        """Return the milliseconds of the last of some calls."""
+        """Return the median milliseconds of the second half of some calls."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{count}\n")
         self.process.stdin.flush()
@@ -121,11 +122,12 @@ def main() -> None:
     ready = Ready(_cpu_seconds(), first, peak_mb())
     print(json.dumps(ready.__dict__), file=answers, flush=True)
     for line in sys.stdin:
+        taken: list[float] = []
         for _ in range(int(line)):
             start = time.perf_counter()
             run(feeds)
-            taken = (time.perf_counter() - start) * 1e3
-        print(taken, file=answers, flush=True)
+            taken.append((time.perf_counter() - start) * 1e3)
+        print(statistics.median(taken[len(taken) // 2 :]), file=answers, flush=True)
 
 
 def _own_output() -> TextIO:
