@@ -34,6 +34,7 @@ OPTIMIZE_GRAPH = (
     "cse",  # one of each
     "dce",  # and nothing unread
     "fuse-ops",  # what becomes one kernel
+    "stream-softmax",  # in attention, its division comes last
     "keep-wide",  # what stays in it need not be stored in bytes
 )
 LOWER_TO_LOOPS = (

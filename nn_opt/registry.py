@@ -24,6 +24,7 @@ PASSES = {
     "choose-convolution": "nn_opt.passes.choose_convolution:ChooseConvolutionPass",
     "fuse-ops": "nn_opt.passes.fuse_ops:FuseOpsPass",
     "keep-wide": "nn_opt.passes.keep_wide:KeepWidePass",
+    "stream-softmax": "nn_opt.passes.stream_softmax:StreamSoftmaxPass",
     "outline-kernels": "nn_opt.passes.outline_kernels:OutlineKernelsPass",
     "convert-graph-to-tensor": "nn_opt.conversion.graph_to_tensor:ConvertGraphToTensorPass",
     "convert-tensor-to-loop": "nn_opt.conversion.tensor_to_loop:ConvertTensorToLoopPass",

@@ -15,6 +15,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
 from nn_opt.ir.resources import INLINE_ELEMENTS
+from nn_opt.ir.target import target_of
+from nn_opt.passes.fusion_attention import attention_groups
 from nn_opt.passes.fusion_costs import elements
 from nn_opt.passes.fusion_groups import Group, Grouping
 from nn_opt.passes.fusion_rows import merge_rows
@@ -34,6 +36,9 @@ class FuseOpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in blocks_to_group(op):
+            for group in attention_groups(block, target_of(op), self.name):
+                form_region(group)
+                erase_group(group)
             grouping = Grouping(block, self.max_depth)
             kernels = Sharing(grouping, self.name).decide(grouping.groups())
             kernels = merge_rows(grouping, kernels, self.name)
@@ -80,6 +85,13 @@ def is_cloned(value: SSAValue) -> bool:
 def copy_op(op: Operation, inside: dict[SSAValue, SSAValue], builder: Builder) -> None:
     """Insert a copy of `op` that reads the values of the region; `inside` learns its results."""
     builder.insert(op.clone(inside))
+
+
+def erase_group(group: Group) -> None:
+    """Erase the ops that live in a region now, and whose results nothing else reads."""
+    for op in reversed(group.ops):
+        if op.parent is not None and not any(result.uses for result in op.results):
+            Rewriter.erase_op(op)
 
 
 def erase_unread(grouping: Grouping) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -14,13 +14,15 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from nn_opt.dialects.loop import BlockOp, ForOp, Kind, LoadOp, StoreOp
+from nn_opt.dialects.loop import AllocOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
 from nn_opt.ir.affine import range_of, simplify
 from nn_opt.ir.types import shape_of
+from nn_opt.schedule.coverage import require_made
 from nn_opt.schedule.inline import index_ranges
 from nn_opt.schedule.nest import (
     accessors,
     add_condition,
+    blocks_in,
     find_block,
     is_ancestor,
     is_inside,
@@ -37,72 +39,110 @@ from nn_opt.schedule.nest import (
     statement_in,
     stores_in,
     top_of_nest,
+    written,
 )
 from nn_opt.schedule.regions import Span, spans_of, union
 
+Access = LoadOp | StoreOp
+
 
 def compute_at(function: FuncOp, stage: str, loop: ForOp) -> None:
-    """Move a stage to where `loop`'s body first reads it, shrunk to what that body needs."""
+    """Move a stage to the start of `loop`'s body, shrunk to what that body needs.
+
+    Readers behind the loop may stay there, if its iterations together make all that they read.
+    """
     producer, alloc = own_buffer(function, stage)
     readers = [block for block in accessors(alloc.result) if block is not producer]
-    for reader in readers:
-        if not is_inside(reader, loop):
-            problem = f"compute_at: {reader.stage.data!r} reads {stage!r}"
-            refuse(loop, f"{problem} outside {loop_name(loop)}", hint="move that stage in first")
+    inside = [reader for reader in readers if is_inside(reader, loop)]
+    for reader in [] if inside else readers:
+        problem = f"compute_at: {reader.stage.data!r} reads {stage!r}"
+        refuse(loop, f"{problem} outside {loop_name(loop)}", hint="move that stage in first")
     if not readers:
         refuse(producer, f"compute_at: nothing reads {stage!r}", hint="choose another stage")
-    spans = [
-        union(dimension, producer)
-        for dimension in zip(
-            *(
-                spans_of(load, reader, loop)
-                for reader in readers
-                for load in loads_in(reader)
-                if load.memref is alloc.result
-            ),
-            strict=True,
-        )
-    ]
+    loads = [(ld, b) for b in inside for ld in loads_in(b) if ld.memref is alloc.result]
+    spans = _united(loads, loop, producer)
+    for reader in readers:
+        if reader not in inside:
+            require_made(stage, alloc.result, spans, loop, reader)
     pairs = zip(_stored_axes(producer, alloc.result), spans, strict=True)
     new_nest = _rebuild(producer, {axis: span for axis, span in pairs if axis is not None})
-    first = min(
-        (statement_in(loop.body.block, reader) for reader in readers),
-        key=list(loop.body.block.ops).index,
-    )
-    loop.body.block.insert_op_before(new_nest, first)
+    _insert_early(new_nest, producer, loop.body.block)
+
+
+def _united(accesses: Sequence[tuple[Access, BlockOp]], loop: ForOp, block: BlockOp) -> list[Span]:
+    """Return what some accesses, each by a stage, cover together in an iteration of a loop."""
+    spans = (spans_of(access, accessor, loop) for access, accessor in accesses)
+    return [union(dimension, block) for dimension in zip(*spans, strict=True)]
+
+
+def _insert_early(nest: Operation, block: BlockOp, body: Block) -> None:
+    """Put a stage's nest at the start of a body, behind what makes the buffers that it reads."""
+    buffers = read(block)
+    makers = [b for op in body.ops for b in blocks_in(op) if set(written(b)) & set(buffers)]
+    if makers:
+        body.insert_op_after(nest, statement_in(body, makers[-1]))
+    elif body.first_op is not None:
+        body.insert_op_before(nest, body.first_op)
 
 
 def reverse_compute_at(function: FuncOp, stage: str, loop: ForOp) -> None:
-    """Move a stage behind what `loop`'s body produces for it, shrunk to what that body made."""
+    """Move a stage behind what `loop`'s body produces for it, shrunk to what that body made.
+
+    If the body makes nothing of it, but reads what the stage reads, the stage is shrunk to that.
+    """
     consumer = find_block(function, stage)
-    buffer, producers = _buffer_made_in(consumer, loop)
-    for producer in producers:
+    buffer, accesses = _shared_with(consumer, loop)
+    for block in dict.fromkeys(block for _, block in accesses):
         for around in [*loops_around(loop), loop]:
-            if kinds_bound(around, producer) - {Kind.PAR}:
-                problem = f"loop {loop_name(around)} reduces {producer.stage.data!r}"
+            if kinds_bound(around, block) - {Kind.PAR}:
+                problem = f"loop {loop_name(around)} reduces {block.stage.data!r}"
                 refuse(loop, f"reverse_compute_at: {problem}", hint="choose a loop outside of it")
-    spans = [
-        union(dimension, consumer)
-        for dimension in zip(
-            *(
-                spans_of(store, producer, loop)
-                for producer in producers
-                for store in stores_in(producer)
-                if store.memref is buffer
-            ),
-            strict=True,
-        )
-    ]
-    axis_spans = _axes_of_reads(consumer, buffer, spans)
+    axis_spans = _axes_of_reads(consumer, buffer, _united(accesses, loop, consumer))
+    if isinstance(accesses[0][0], LoadOp):
+        _require_whole(function, stage, axis_spans, loop)
     loop.body.block.add_op(_rebuild(consumer, axis_spans))
+    for target in written(consumer):
+        _allocate_before(target, loop)
 
 
-def _buffer_made_in(consumer: BlockOp, loop: ForOp) -> tuple[SSAValue, list[BlockOp]]:
-    """Return the buffer that `loop`'s body makes for a consumer, and the blocks that write it."""
+def _allocate_before(buffer: SSAValue, loop: ForOp) -> None:
+    """Move the allocation of a buffer up to a loop's nest, if it comes behind that."""
+    alloc, nest = buffer.owner, (loops_around(loop) or [loop])[0]
+    body = nest.parent
+    if isinstance(alloc, AllocOp) and body is not None and alloc.parent is body:
+        ops = list(body.ops)
+        if ops.index(alloc) > ops.index(nest):
+            alloc.detach()
+            body.insert_op_before(alloc, nest)
+
+
+def _require_whole(function: FuncOp, stage: str, spans: dict[int, Span], loop: ForOp) -> None:
+    """Refuse unless a stage that goes with another reader still makes all that is read of it."""
+    block, alloc = own_buffer(function, stage)
+    for axis, span in spans.items():
+        whole = span.extent >= block.axis_sizes[axis]
+        if block.axis_kinds[axis] is not Kind.PAR and not whole:
+            problem = f"reverse_compute_at: {loop_name(loop)} cuts what {stage!r} reduces"
+            refuse(loop, problem, hint="choose a loop outside of it")
+    made = [None if a is None else spans.get(a) for a in _stored_axes(block, alloc.result)]
+    for reader in accessors(alloc.result):
+        if reader is not block:
+            require_made(stage, alloc.result, made, loop, reader)
+
+
+def _shared_with(
+    consumer: BlockOp, loop: ForOp
+) -> tuple[SSAValue, Sequence[tuple[Access, BlockOp]]]:
+    """Return a buffer that a consumer reads, and how `loop`'s body makes it all, or reads it."""
+    inside = blocks_in(loop)
     for buffer in read(consumer):
         writers = [b for b in accessors(buffer) if any(s.memref is buffer for s in stores_in(b))]
         if writers and all(is_inside(writer, loop) for writer in writers):
-            return buffer, writers
+            return buffer, [(s, w) for w in writers for s in stores_in(w) if s.memref is buffer]
+    for buffer in read(consumer):
+        loads = [(load, b) for b in inside for load in loads_in(b) if load.memref is buffer]
+        if loads and isinstance(buffer.owner, AllocOp):
+            return buffer, loads
     problem = f"nothing that {consumer.stage.data!r} reads is made in {loop_name(loop)}"
     refuse(loop, f"reverse_compute_at: {problem}", hint="choose a loop around its producer")
 

@@ -41,9 +41,14 @@ class AbsOp(UnaryOp):
 
 @irdl_op_definition
 class ExpOp(UnaryOp):
-    """e to the power of x."""
+    """e to the power of x; `beside_one`: to be added to 1, and with an error small beside that."""
 
     name = "graph.exp"
+
+    beside_one = flag_def()
+
+    def __init__(self, x: SSAValue, beside_one: bool = False):
+        self.build_inferred((x,), {"beside_one": flag(beside_one)})
 
 
 @irdl_op_definition

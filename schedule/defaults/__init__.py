@@ -6,6 +6,7 @@ from xdsl.dialects.func import FuncOp
 
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
 from nn_opt.ir.target import Target
+from nn_opt.schedule.defaults.attention import find_attention, schedule_attention
 from nn_opt.schedule.defaults.dots import dot_intrinsic, schedule_dots
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import is_reduction, stages, work
@@ -26,6 +27,11 @@ BALANCED = 32  # iterations that threads share evenly: of fewer, the last ones l
 def default_schedule(function: FuncOp, target: Target) -> Schedule:
     """Schedule a kernel whose stages are plain nests; the result holds the script."""
     schedule = Schedule(function)
+    attention = find_attention(schedule, target)
+    if attention is not None:
+        schedule_attention(schedule, attention, target)
+        _run_parallel(schedule)
+        return schedule
     inline_stages(schedule)
     winograd = winograd_stages(schedule)
     if winograd is not None:

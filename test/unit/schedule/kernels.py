@@ -111,6 +111,37 @@ func.func @sum(%x: tensor<4x6xf32>) -> tensor<4xf32> attributes {kernel} {
   func.return %y : tensor<4xf32>
 }
 """
+FAN = """
+func.func @fan(%x: tensor<3x21xf32>) -> tensor<3x21xf32> attributes {kernel} {
+  %d = tensor.compute "double" (%i: 3, %k: 21) : tensor<3x21xf32> {
+    %a = tensor.read %x[%i, %k] : tensor<3x21xf32>
+    %b = arith.addf %a, %a : f32
+    tensor.yield %b : f32
+  }
+  %f = tensor.compute "first" (%i: 3) : tensor<3xf32> {
+    %a = tensor.read %d[%i, 0] : tensor<3x21xf32>
+    tensor.yield %a : f32
+  }
+  %e = tensor.compute "exp" (%i: 3, %k: 21) : tensor<3x21xf32> {
+    %a = tensor.read %d[%i, %k] : tensor<3x21xf32>
+    %b = math.exp %a : f32
+    tensor.yield %b : f32
+  }
+  %s = tensor.compute "sum" (%i: 3) reduce fast add (%k: 21) : tensor<3xf32> {
+    %a = tensor.read %d[%i, %k] : tensor<3x21xf32>
+    tensor.yield %a : f32
+  }
+  %y = tensor.compute "join" (%i: 3, %k: 21) : tensor<3x21xf32> {
+    %a = tensor.read %e[%i, %k] : tensor<3x21xf32>
+    %b = tensor.read %s[%i] : tensor<3xf32>
+    %c = tensor.read %f[%i] : tensor<3xf32>
+    %m = arith.mulf %a, %b : f32
+    %n = arith.addf %m, %c : f32
+    tensor.yield %n : f32
+  }
+  func.return %y : tensor<3x21xf32>
+}
+"""
 KERNELS = {"conv": CONV, "matmul": MATMUL, "softmax": SOFTMAX, "chain": CHAIN, "ordered": ORDERED}
 
 
@@ -160,6 +191,7 @@ _MEANINGS = {
     CHAIN: lambda x, w: -(x * w),
     ORDERED: lambda x: x.sum(axis=1),
     SUM_2D: lambda x: x.sum(axis=(1, 2, 3)),
+    FAN: lambda x: np.exp(2 * x) * (2 * x).sum(axis=1, keepdims=True) + 2 * x[:, :1],
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kernels import CHAIN, CONV, KERNELS, MATMUL, ORDERED, SOFTMAX, SUM_2D, assert_right, loops
+from kernels import CHAIN, CONV, FAN, KERNELS, MATMUL, ORDERED, SOFTMAX, SUM_2D, assert_right, loops
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects.loop import AllocOp, ForKind
@@ -83,6 +83,21 @@ def compute_at_row(s: Schedule) -> None:
 
 def compute_at_shrinks(s: Schedule) -> None:
     s.compute_at("mul", s.axes("neg")[2])
+
+
+def compute_at_for_readers_behind(s: Schedule) -> None:
+    """`div` reads what all rows made."""
+    row, k = s.axes("sum")
+    s.compute_at("exp", s.split(k, 7)[0])
+    s.compute_at("max", row)
+
+
+def reverse_compute_at_beside_a_reader(s: Schedule) -> None:
+    """`exp` and `sum` read the same, and now row by row together."""
+    row = s.axes("exp")[0]
+    s.reverse_compute_at("sum", row)
+    s.compute_at("first", s.axes("join")[0])
+    s.compute_at("double", row)
 
 
 def reverse_compute_at_tile(s: Schedule) -> None:
@@ -164,6 +179,8 @@ SCRIPTS: list[tuple[str, Script]] = [
     (SOFTMAX, inline_into_two_readers),
     (SOFTMAX, compute_at_row),
     (CHAIN, compute_at_shrinks),
+    (SOFTMAX, compute_at_for_readers_behind),
+    (FAN, reverse_compute_at_beside_a_reader),
     (CONV, reverse_compute_at_tile),
     (CONV, cache_the_input),
     (CONV, cache_the_input_row_by_row),
@@ -226,7 +243,17 @@ REFUSALS: list[tuple[str, Script, str]] = [
     (SOFTMAX, lambda s: s.inline("sum"), "'sum' accumulates"),
     (MATMUL, lambda s: s.inline("matmul"), "does not write one buffer of its own"),
     (SOFTMAX, lambda s: s.compute_at("exp", s.axes("div")[0]), "'sum' reads 'exp' outside %i"),
+    (FAN, lambda s: s.compute_at("double", s.axes("exp")[0]), "reads 'double' outside %i"),
+    (FAN, lambda s: s.compute_at("double", s.axes("first")[0]), "reads 'double' outside %i"),
+    (FAN, lambda s: s.compute_at("double", s.axes("sum")[0]), "reads 'double' outside %i"),
+    (FAN, lambda s: s.compute_at("join", s.axes("sum")[0]), "does not write one buffer of its own"),
     (SOFTMAX, lambda s: s.reverse_compute_at("div", s.axes("sum")[1]), "%k reduces 'sum'"),
+    (FAN, lambda s: s.reverse_compute_at("sum", s.axes("exp")[1]), "%k cuts what 'sum' reduces"),
+    (
+        FAN,
+        lambda s: s.reverse_compute_at("first", s.axes("exp")[1]),
+        "'first' reads at 0, not at a plain",
+    ),
     (SOFTMAX, lambda s: s.reverse_compute_at("max", s.axes("div")[0]), "nothing that 'max' reads"),
     (MATMUL, lambda s: s.cache_read("matmul", 2), "reads 2 buffers, not 3"),
     (MATMUL, lambda s: s.set_scope("matmul", "register"), "buffer of its own"),
