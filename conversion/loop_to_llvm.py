@@ -33,6 +33,7 @@ from nn_opt.conversion.to_llvm.symbols import machine_types
 from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_absent
+from nn_opt.ir.resources import let_go
 from nn_opt.ir.target import target_of
 
 RULES: dict[type[Operation], Rule] = {
@@ -80,6 +81,7 @@ class ConvertLoopToLlvmPass(ModulePass):
         if main is not None:
             describe(op, lower_main(unit, main, RULES, outputs_of(main)), main)
         for source in sources:
+            let_go(source.walk())
             source.detach()
             source.erase()
         op.body.block.add_ops([*declarations(unit), *unit.globals, *unit.functions])

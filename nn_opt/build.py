@@ -283,8 +283,8 @@ def _strings(main: FuncOp, key: str) -> list[str]:
 
 
 def weights_of(module: ModuleOp) -> tuple[list[Any], list[int], int]:
-    """Return the weights of a lowered module, their offsets in one block, and its size in bytes."""
-    match module.attributes.get("nn.weights"), module.attributes.get("nn.weight_offsets"):
+    """Take the weights out of a lowered module: the arrays, their offsets and size as one block."""
+    match module.attributes.pop("nn.weights", None), module.attributes.get("nn.weight_offsets"):
         case ArrayAttr(data=weights), DenseArrayBase() as places:
             offsets: list[int] = np.frombuffer(places.data.data, np.int64).tolist()
             arrays = [array_of(weight, getattr(weight, "type", weight)) for weight in weights]

@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
 from nn_opt.ir.remarks import remark
+from nn_opt.ir.resources import let_go
 from nn_opt.passes.constants import constant_array
 from nn_opt.passes.fusion_costs import is_static_tensor, tensor_bytes
 from nn_opt.reference.graph import evaluate
@@ -40,7 +41,8 @@ class FoldConstantsPass(ModulePass):
                 self.fold(inner)
         for inner in reversed([c for c in op.walk() if isinstance(c, graph.ConstantOp)]):
             if not inner.results[0].uses:
-                erase_constant(inner)
+                Rewriter.erase_op(inner)
+                let_go([inner])
 
     def fold(self, op: graph.GraphOp) -> None:
         """Replace one op by the constant it computes, unless that would be too large."""
@@ -58,13 +60,8 @@ class FoldConstantsPass(ModulePass):
         Rewriter.replace_op(op, (), [constant.results[0]])
         for owner in read_here:
             if isinstance(owner, graph.ConstantOp) and not owner.results[0].uses:
-                erase_constant(owner)
-
-
-def erase_constant(constant: graph.ConstantOp) -> None:
-    """Erase a constant and let go of its array now: an op is garbage only found by a search."""
-    Rewriter.erase_op(constant)
-    constant.properties.clear()
+                Rewriter.erase_op(owner)
+                let_go([owner])
 
 
 def outside_scans(op: Operation) -> Operation:

@@ -196,12 +196,15 @@ class Lowering:
         map = op.properties[name]
         assert isinstance(map, AffineMapAttr)
         fixed = len(op.operands) - map.data.num_dims
-        exprs = [self.resolve(expr, op.operands[fixed:]) for expr in map.data.results]
+        indices = tuple(op.operands)[fixed:]
+        exprs = [self.resolve(expr, indices) for expr in map.data.results]
         if isinstance(op, loop.LoadOp) and op.default is not None and self.inside(op, exprs):
             del op.properties["default"]
         values, local = compact(exprs, self.values)
-        op.properties[name] = AffineMapAttr(AffineMap(len(values), 0, tuple(local)))
-        op.operands = [*op.operands[:fixed], *values]
+        if tuple(local) != map.data.results:
+            op.properties[name] = AffineMapAttr(AffineMap(len(values), 0, tuple(local)))
+        if tuple(values) != indices:
+            op.operands = [*op.operands[:fixed], *values]
 
     def inside(self, load: loop.LoadOp, exprs: Sequence[AffineExpr]) -> bool:
         """Return whether every index of a scalar load is within the buffer."""

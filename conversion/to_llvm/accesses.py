@@ -42,7 +42,7 @@ from nn_opt.conversion.to_llvm.registers import read_register, write_register
 from nn_opt.conversion.to_llvm.strided import strided_load, strided_store
 from nn_opt.conversion.to_llvm.unit import Access
 from nn_opt.dialects import loop
-from nn_opt.dialects.llvm import GEPOp, PoisonOp, SelectOp
+from nn_opt.dialects.llvm import GEPOp, SelectOp
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.memory import remembered
 from nn_opt.ir.target import target_around
@@ -265,7 +265,7 @@ def _lanes_inside(code: Code, form: Form, lanes: int, pace: int, size: int) -> S
 def splat(code: Code, value: SSAValue, type_: Attribute) -> SSAValue:
     """Return a vector with the value in each lane, shared like any value of its operands."""
     lanes = shape_of(type_)[0]
-    nothing = code.share(PoisonOp, (), type_, key=type_)
+    nothing = code.poison(type_)
     operands = (nothing, value, code.integer(0))
     first = code.share(llvm.InsertElementOp, operands, type_, key="splat")
     return code.share(llvm.ShuffleVectorOp, (first, nothing), type_, _all_first(lanes), "splat")

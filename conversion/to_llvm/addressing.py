@@ -31,12 +31,16 @@ def evaluate(code: Code, source: Linear, indices: Sequence[SSAValue]) -> Form:
     """Return a linear form of the source over what its indices are now."""
     constant = source.constant
     factors: dict[Atom, int] = {}
+    known = code.indices
     for part, weight in source.terms.items():
-        form = _part(code, part, indices)
+        if type(part) is AffineDimExpr:
+            form = known[indices[part.position]]
+        else:
+            form = _part(code, part, indices)
         constant += weight * form.constant
         for atom, factor in form.terms:
             factors[atom] = factors.get(atom, 0) + weight * factor
-    return form_of(factors, constant)
+    return form_of(factors, constant) if factors else Form((), constant)
 
 
 def evaluate_expr(code: Code, expr: AffineExpr, indices: Sequence[SSAValue]) -> Form:
@@ -45,8 +49,6 @@ def evaluate_expr(code: Code, expr: AffineExpr, indices: Sequence[SSAValue]) -> 
 
 
 def _part(code: Code, part: AffineExpr, indices: Sequence[SSAValue]) -> Form:
-    if type(part) is AffineDimExpr:
-        return code.indices[indices[part.position]]
     assert isinstance(part, AffineBinaryOpExpr), f"not an affine expression: {part}"
     assert isinstance(part.rhs, AffineConstantExpr), f"not affine: {part}"
     divisor = part.rhs.value

@@ -30,6 +30,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_llvm.indices import Atom, Form
 from nn_opt.conversion.to_llvm.unit import Unit
+from nn_opt.dialects.llvm import PoisonOp
 from nn_opt.ir.affine import Range
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import Scalar, scalar_attr
@@ -131,6 +132,9 @@ class Code:
         self.buffers: dict[SSAValue, Buffer] = {}
         self.registers: dict[SSAValue, Registers] = {}
         self.atoms: dict[SSAValue, Atom] = {}
+        # Constants by where their attributes are, or by their text; with what has to stay there.
+        self.constants: dict[tuple[int, int], tuple[SSAValue, object]] = {}
+        self.numbers: dict[tuple[str, int], tuple[SSAValue, object]] = {}
         self.location: LocationAttr = UnknownLoc()
         self.current = self.enter(arguments)
 
@@ -265,11 +269,31 @@ class Code:
 
     def constant(self, attribute: Attribute, type_: Attribute) -> SSAValue:
         """Return a constant; it is written in place, so it costs nothing."""
-        key = (attribute, type_)
-        return self.share(llvm.ConstantOp, (), type_, {"value": attribute}, key)
+        place = (id(attribute), id(type_))
+        known = self.constants.get(place)
+        if known is None:
+            key = (attribute, type_)
+            value = self.share(llvm.ConstantOp, (), type_, {"value": attribute}, key)
+            known = self.constants[place] = (value, key)
+        return known[0]
+
+    def poison(self, type_: Attribute) -> SSAValue:
+        """Return a value that nobody looks at."""
+        known = self.constants.get((0, id(type_)))
+        if known is None:
+            value = self.share(PoisonOp, (), type_, key=type_)
+            known = self.constants[0, id(type_)] = (value, type_)
+        return known[0]
 
     def number(self, value: Scalar, type_: Attribute) -> SSAValue:
         """Return a number of a scalar type, or a vector of equal numbers."""
+        key = (repr(value), id(type_))
+        known = self.numbers.get(key)
+        if known is None:
+            known = self.numbers[key] = (self._number(value, type_), type_)
+        return known[0]
+
+    def _number(self, value: Scalar, type_: Attribute) -> SSAValue:
         if not is_vector(type_):
             return self.constant(scalar_attr(value, type_), type_)
         one = np.array([value], numpy_dtype(element_type(type_)))

@@ -12,7 +12,7 @@ from nn_opt.conversion.to_llvm.accesses import from_memory, intrinsic, stored_ty
 from nn_opt.conversion.to_llvm.addressing import NO_FLAGS, ONE_VALUE, compare
 from nn_opt.conversion.to_llvm.code import POINTER, Code
 from nn_opt.dialects import loop
-from nn_opt.dialects.llvm import GEPOp, PoisonOp
+from nn_opt.dialects.llvm import GEPOp
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.types import element_type, shape_of, vector_type
 
@@ -26,7 +26,7 @@ def lower_gather(code: Code, op: loop.GatherOp) -> None:
     pointers = lane_pointers(code, code.buffers[op.memref].pointer, element_type(wanted), offsets)
     mask = code.number(1, vector_type(lanes, i1))
     if op.default is None:
-        otherwise = code.share(PoisonOp, (), wanted, key=wanted)
+        otherwise = code.poison(wanted)
     else:
         otherwise = code.number(scalar_value(op.default), wanted)
         for index, size in zip(indices, shape, strict=True):

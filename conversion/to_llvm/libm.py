@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from nn_opt.conversion.to_llvm.code import Code, Rule
 from nn_opt.conversion.to_llvm.halves import extend, truncate
 from nn_opt.conversion.to_llvm.values import like, values
-from nn_opt.dialects.llvm import ExtractElementOp, PoisonOp
+from nn_opt.dialects.llvm import ExtractElementOp
 from nn_opt.ir.types import element_type, lanes_of
 
 # The double function's name; the single one's has an `f` behind it.
@@ -59,7 +59,7 @@ def call_lanes(code: Code, name: str, operands: list[SSAValue]) -> SSAValue:
     if lanes is None:
         return call_scalar(code, name, operands)
     element = element_type(type_)
-    result = code.share(PoisonOp, (), type_, key=type_)
+    result = code.poison(type_)
     for lane in range(lanes):
         at = code.integer(lane)
         picked = [code.emit(ExtractElementOp, (value, at), element) for value in operands]

@@ -12,7 +12,6 @@ from xdsl.utils.exceptions import PassFailedException
 from nn_opt.conversion.to_llvm.code import Code, Registers, machine_type
 from nn_opt.conversion.to_llvm.indices import Form
 from nn_opt.dialects import loop
-from nn_opt.dialects.llvm import PoisonOp
 from nn_opt.ir.affine import flatten
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.types import lanes_of, shape_of
@@ -118,8 +117,7 @@ def held(code: Code, registers: Registers, place: int) -> SSAValue:
     """Return what a register holds; poison before the first write."""
     value = registers.values.get(place)
     if value is None:
-        type_ = registers.types[place]
-        value = code.share(PoisonOp, (), type_, key=type_)
+        value = code.poison(registers.types[place])
     return value
 
 

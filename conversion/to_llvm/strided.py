@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from nn_opt.conversion.to_llvm.addressing import offset_pointer
 from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.conversion.to_llvm.intrinsics import alignment, intrinsic_action, load_properties
-from nn_opt.dialects.llvm import ExtractElementOp, PoisonOp
+from nn_opt.dialects.llvm import ExtractElementOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import element_type, lanes_of, numpy_dtype, vector_type
 
@@ -27,7 +27,7 @@ def strided_load(code: Code, pointer: SSAValue, wanted: Attribute, step: int) ->
     if 2 <= step <= LARGEST_SHUFFLED and lanes > step:
         return _shuffled(code, pointer, wanted, step, lanes)
     element = element_type(wanted)
-    result = code.share(PoisonOp, (), wanted, key=wanted)
+    result = code.poison(wanted)
     for lane in range(lanes):
         here = offset_pointer(code, pointer, element, lane * step)
         value = code.emit(llvm.LoadOp, (here,), element, load_properties(element))

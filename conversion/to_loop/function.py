@@ -24,7 +24,7 @@ from nn_opt.conversion.to_loop.nest import Nest, Number
 from nn_opt.dialects import loop, tensor
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_attr
-from nn_opt.ir.resources import array_of
+from nn_opt.ir.resources import array_of, let_go
 from nn_opt.ir.types import element_type, memref_type, shape_of
 
 
@@ -115,6 +115,7 @@ class Converter:
         for op in reversed(list(old.ops)):
             op.detach()
             op.drop_all_references()
+            let_go([op])
 
     def claim(self, old: Block, new: Block, value: SSAValue, target: SSAValue) -> None:
         """Let the op behind `value` write `target` itself, if it is here and free to do so."""

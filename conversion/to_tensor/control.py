@@ -29,7 +29,7 @@ from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import storage
 from nn_opt.dialects import graph, tensor
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.resources import resource_of
+from nn_opt.ir.resources import let_go, resource_of
 from nn_opt.ir.rewriting import carry_location
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of, tensor_type
 
@@ -109,6 +109,7 @@ def discard(old: Block) -> None:
     """Drop the ops of a block that nothing reads any more."""
     for op in list(old.ops):
         op.drop_all_references()
+    let_go(old.ops)
     old.erase(safe_erase=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute, Data, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -96,6 +96,13 @@ def resource_of(array: Array) -> Attribute:
         array.flags.writeable = False
         return ResourceAttr(Resource(array))
     return dense_of(array)
+
+
+def let_go(gone: Iterable[Operation]) -> None:
+    """Free the arrays of ops that were erased: an op is garbage that only a search finds."""
+    for op in gone:
+        for name in [key for key, value in op.properties.items() if type(value) is ResourceAttr]:
+            del op.properties[name]
 
 
 def dense_of(array: Array) -> DenseIntOrFPElementsAttr:

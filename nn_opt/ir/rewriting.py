@@ -18,6 +18,8 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from nn_opt.ir.resources import let_go
+
 Rule: TypeAlias = Callable[[Any, PatternRewriter], None]
 """What a conversion does with one type of op: replace or erase it through the rewriter."""
 
@@ -83,7 +85,10 @@ def rewrite(
         list(patterns), ctx=fold, folding_enabled=fold is not None, dce_enabled=erase_dead
     )
     walker = LocatingWalker(applier, apply_recursively=not once, post_walk_func=after_sweep)
+    gone: list[Operation] = []
+    walker.listener.operation_removal_handler.append(gone.append)
     changes = [walker.rewrite_region(region) for region in root.regions]
+    let_go(gone)
     return any(changes)
 
 
