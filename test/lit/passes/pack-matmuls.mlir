@@ -23,7 +23,55 @@ func.func @rows_of_a_batch(%x: tensor<2x4x256xf32>) -> tensor<2x4x48xf32> {
 
 // -----
 
-// What is no constant would have to be packed at every call.
+// What is no constant would have to be packed at every call: where many rows share a large matrix.
+// CHECK-LABEL: @large_variable
+// CHECK:       %[[P:.*]] = graph.layout_transform %w from "KN" to "NK48n"
+// CHECK-NEXT:  graph.matmul %x, %[[P]] weight_layout "NK48n" columns 1024
+func.func @large_variable(%x: tensor<128x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<128x1024xf32> {
+  %y = graph.matmul %x, %w : (tensor<128x1024xf32>, tensor<1024x1024xf32>) -> tensor<128x1024xf32>
+  func.return %y : tensor<128x1024xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @few_rows_of_a_large_variable
+// CHECK-NOT:   layout
+func.func @few_rows_of_a_large_variable(%x: tensor<64x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<64x1024xf32> {
+  %y = graph.matmul %x, %w : (tensor<64x1024xf32>, tensor<1024x1024xf32>) -> tensor<64x1024xf32>
+  func.return %y : tensor<64x1024xf32>
+}
+
+// -----
+
+// One row by transposed matrices is those matrices by one column.
+// CHECK-LABEL: @one_row_by_transposes
+// CHECK-NOT:   graph.transpose
+// CHECK:       %[[A:.*]] = graph.reshape %q : (tensor<2x1x64xf32>) -> tensor<2x64x1xf32>
+// CHECK-NEXT:  %[[Y:.*]] = graph.matmul %k, %[[A]] : (tensor<2x9x64xf32>, tensor<2x64x1xf32>) -> tensor<2x9x1xf32>
+// CHECK-NEXT:  graph.reshape %[[Y]] : (tensor<2x9x1xf32>) -> tensor<2x1x9xf32>
+func.func @one_row_by_transposes(%q: tensor<2x1x64xf32>, %k: tensor<2x9x64xf32>) -> tensor<2x1x9xf32> {
+  %t = graph.transpose %k perm [0, 2, 1] : (tensor<2x9x64xf32>) -> tensor<2x64x9xf32>
+  %y = graph.matmul %q, %t : (tensor<2x1x64xf32>, tensor<2x64x9xf32>) -> tensor<2x1x9xf32>
+  func.return %y : tensor<2x1x9xf32>
+}
+
+// -----
+
+// More rows share a transpose; other axes move too; so do another reader's elements.
+// CHECK-LABEL: @transposes_stay
+// CHECK-COUNT-3: graph.transpose
+func.func @transposes_stay(%a: tensor<2x64xf32>, %q: tensor<2x1x64xf32>, %k: tensor<9x64xf32>, %l: tensor<9x2x64xf32>, %m: tensor<2x9x64xf32>) -> (tensor<2x9xf32>, tensor<2x1x9xf32>, tensor<2x1x9xf32>, tensor<2x64x9xf32>) {
+  %t = graph.transpose %k perm [1, 0] : (tensor<9x64xf32>) -> tensor<64x9xf32>
+  %y = graph.matmul %a, %t : (tensor<2x64xf32>, tensor<64x9xf32>) -> tensor<2x9xf32>
+  %u = graph.transpose %l perm [1, 2, 0] : (tensor<9x2x64xf32>) -> tensor<2x64x9xf32>
+  %z = graph.matmul %q, %u : (tensor<2x1x64xf32>, tensor<2x64x9xf32>) -> tensor<2x1x9xf32>
+  %v = graph.transpose %m perm [0, 2, 1] : (tensor<2x9x64xf32>) -> tensor<2x64x9xf32>
+  %x = graph.matmul %q, %v : (tensor<2x1x64xf32>, tensor<2x64x9xf32>) -> tensor<2x1x9xf32>
+  func.return %y, %z, %x, %v : tensor<2x9xf32>, tensor<2x1x9xf32>, tensor<2x1x9xf32>, tensor<2x64x9xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @variable_stays
 // CHECK-NOT:   layout
 func.func @variable_stays(%x: tensor<5x128xf32>, %w: tensor<128x96xf32>) -> tensor<5x96xf32> {
