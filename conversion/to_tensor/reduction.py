@@ -186,7 +186,7 @@ def convert_softmax(k: Lowering, op: graph.SoftmaxOp) -> Array:
 
 
 def convert_log_softmax(k: Lowering, op: graph.LogSoftmaxOp) -> Array:
-    """max, sum of exp(x - max), (x - max) - log(sum)."""
+    """max, sum of exp(x - max), its logarithm, (x - max) - log(sum)."""
     x = k.array(op.x)
     axes = normal_axes([op.axis.value.data], x.rank)
     kept = [axis for axis in range(x.rank) if axis not in axes]
@@ -194,17 +194,18 @@ def convert_log_softmax(k: Lowering, op: graph.LogSoftmaxOp) -> Array:
 
     def exponential(b: Body) -> Scalar:
         element = b.read(x, _merge(x.rank, kept, b.par, axes, b.red))
-        return (element - b.read(top, b.par)).call("exp")
+        return (element - b.read(top, b.par)).call_beside_one("exp")  # one of them is exp(0)
 
     def formula(b: Body) -> Scalar:
         row = _without(b.par, axes)
-        return b.read(x, b.par) - b.read(top, row) - b.read(total, row).call("log")
+        return b.read(x, b.par) - b.read(top, row) - b.read(log, row)
 
     sizes = [x.shape[axis] for axis in axes]
     dtype = working(x.dtype)
     total = k.compute(
         "log_softmax.sum", top.shape, dtype, exponential, reduce=sizes, combiner="add"
     )
+    log = k.compute("log_softmax.log", top.shape, dtype, lambda b: b.read(total, b.par).call("log"))
     return k.compute("log_softmax", x.shape, x.dtype, formula)
 
 

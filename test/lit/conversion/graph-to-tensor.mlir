@@ -106,6 +106,22 @@ func.func @softmax(%x: tensor<4x9xf32>) -> tensor<4x9xf32> {
 
 // -----
 
+// The logarithm of a row's sum is computed once.
+// CHECK-LABEL: @log_softmax
+func.func @log_softmax(%x: tensor<4x9xf32>) -> tensor<4x9xf32> {
+  // CHECK-NEXT: tensor.compute "log_softmax.max" (%i: 4) reduce fast max (%j: 9) : tensor<4xf32>
+  // CHECK:      %[[SUM:.*]] = tensor.compute "log_softmax.sum" (%{{.*}}: 4) reduce fast add (%{{.*}}: 9)
+  // CHECK:      %[[LOG:.*]] = tensor.compute "log_softmax.log" (%[[I:.*]]: 4) : tensor<4xf32> {
+  // CHECK-NEXT:   %[[S:.*]] = tensor.read %[[SUM]][%[[I]]]
+  // CHECK-NEXT:   math.log %[[S]]
+  // CHECK:      tensor.compute "log_softmax" (%[[K:.*]]: 4, %{{.*}}: 9)
+  // CHECK:        tensor.read %[[LOG]][%[[K]]]
+  %y = graph.log_softmax %x axis -1 : tensor<4x9xf32>
+  func.return %y : tensor<4x9xf32>
+}
+
+// -----
+
 // One stage an op, named after it; a constant exponent becomes products.
 // CHECK-LABEL: @chain
 func.func @chain(%x: tensor<4x9xf32>, %b: tensor<9xf32>) -> tensor<4x9xf32> {
