@@ -116,12 +116,16 @@ class ExpandIntoBroadcast(RewritePattern):
 
 
 class PadIntoConv(RewritePattern):
-    """conv(pad(x))  ->  conv(x) with wider pads,  if zeros are padded on spatial axes only"""
+    """conv(pad(x))  ->  conv(x) with wider pads,  if both pad spatial axes by one number"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.ConvOp, rewriter: PatternRewriter, /):
         pad = op.x.owner
-        if not isinstance(pad, graph.PadOp) or op.layout is not None or not pads_zeros(pad):
+        if (
+            not isinstance(pad, graph.PadOp)
+            or op.layout is not None
+            or not pads_with(pad, op.padding)
+        ):
             return
         rank = len(shape_of(op.x))
         low, high = pad.pads.get_values()[:rank], pad.pads.get_values()[rank:]
@@ -137,13 +141,17 @@ class PadIntoConv(RewritePattern):
             pads=pads,
             dilations=op.dilations.get_values(),
             group=op.group.value.data,
+            wide=op.wide is not None,
+            fill=op.padding,
         )
         rewriter.replace(op, wider)
 
 
-def pads_zeros(pad: graph.PadOp) -> bool:
-    """Return whether a pad surrounds its operand with zeros."""
-    return pad.mode.data == "constant" and (pad.value is None or splat_of(pad.value) == 0)
+def pads_with(pad: graph.PadOp, number: int) -> bool:
+    """Return whether a pad surrounds its operand with a number."""
+    return pad.mode.data == "constant" and number == (
+        0 if pad.value is None else splat_of(pad.value)
+    )
 
 
 def move_patterns() -> list[RewritePattern]:

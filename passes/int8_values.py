@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from nn_opt.dialects import graph
-from nn_opt.ir.types import UNSIGNED, element_type, shape_of, tensor_type
+from nn_opt.ir.types import UNSIGNED, element_type, numpy_dtype, shape_of, tensor_type
 from nn_opt.passes.quantized import Quantized, known, known_number, quantized, quantizer
 
 UI8 = UNSIGNED[8]
@@ -44,6 +44,23 @@ class Sink(RewritePattern):
             return
         moved = rewriter.insert(of_values(op, values)).results[0]
         rewriter.replace(op, (), [dequantize(moved, parts[0], rewriter)])
+
+
+class SinkPad(RewritePattern):
+    """pad(dq(x)) by 0  ->  dq(pad(x) by the zero point)"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.PadOp, rewriter: PatternRewriter, /):
+        part = quantized(op.x) if element_type(op.x) == f32 else None
+        if part is None or not is_plain(part) or op.mode.data != "constant":
+            return
+        if op.value is not None and known_number(op.value) != 0:
+            return
+        number = np.asarray(zero_of(part), numpy_dtype(element_type(part.values)))
+        zero = rewriter.insert(graph.ConstantOp(number)).result
+        padded = graph.PadOp(part.values, op.pads.get_values(), "constant", zero)
+        moved = rewriter.insert(padded).result
+        rewriter.replace(op, (), [dequantize(moved, part, rewriter)])
 
 
 def is_plain(part: Quantized) -> bool:

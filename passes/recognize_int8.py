@@ -14,6 +14,7 @@ from nn_opt.passes.int8_values import (
     CastUnsigned,
     DropQuantize,
     Sink,
+    SinkPad,
     SinkShift,
     SubOnce,
     ToUnsigned,
@@ -36,7 +37,7 @@ class RecognizeInt8Pass(ModulePass):
     name = "recognize-int8"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, Sink(), DropQuantize())
+        rewrite(op, Sink(), SinkPad(), DropQuantize())
         rewrite(op, ToUnsigned(), SinkShift(), CastUnsigned(), SubOnce())
         contraction = MultiplyIntegers(target_of(op), self.name)
         rewrite(op, *contraction.patterns)

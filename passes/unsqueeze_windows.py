@@ -33,6 +33,8 @@ class UnsqueezeConv(RewritePattern):
             pads=_pads(op.pads.get_values()),
             dilations=_behind(1, op.dilations.get_values()),
             group=op.group.value.data,
+            wide=op.wide is not None,
+            fill=op.padding,
         )
         squeeze_result(op, wide, rewriter)
 

@@ -206,3 +206,19 @@ func.func @a_layout_transform_of_one_pixel_is_a_view(%x: tensor<1x2x1x1x16xf32>,
   %b = graph.layout_transform %y from "NCHW16c" to "NCHW" sizes [1, 32, 1, 2] : (tensor<1x2x1x2x16xf32>) -> tensor<1x32x1x2xf32>
   func.return %a, %b : tensor<1x32x1x1xf32>, tensor<1x32x1x2xf32>
 }
+
+// -----
+
+// A convolution that pads with 3 takes in a pad by 3, and none by 0.
+// CHECK-LABEL: @filled
+// CHECK:       %[[P:.*]] = graph.pad %x
+// CHECK-NEXT:  graph.conv %[[P]], %w {{.*}} pads [0, 0, 0, 0]
+// CHECK-NEXT:  graph.conv %x, %w {{.*}} pads [1, 1, 1, 1] {{.*}} wide fill 3
+func.func @filled(%x: tensor<1x4x6x6xui8>, %w: tensor<8x4x3x3xi8>) -> (tensor<1x8x6x6xi32>, tensor<1x8x6x6xi32>) {
+  %three = graph.constant dense<3> : tensor<ui8>
+  %p = graph.pad %x pads [0, 0, 1, 1, 0, 0, 1, 1] mode "constant" : (tensor<1x4x6x6xui8>) -> tensor<1x4x8x8xui8>
+  %y = graph.conv %p, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 wide fill 3 : (tensor<1x4x8x8xui8>, tensor<8x4x3x3xi8>) -> tensor<1x8x6x6xi32>
+  %q = graph.pad %x, %three pads [0, 0, 1, 1, 0, 0, 1, 1] mode "constant" : (tensor<1x4x6x6xui8>, tensor<ui8>) -> tensor<1x4x8x8xui8>
+  %z = graph.conv %q, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 wide fill 3 : (tensor<1x4x8x8xui8>, tensor<8x4x3x3xi8>) -> tensor<1x8x6x6xi32>
+  func.return %y, %z : tensor<1x8x6x6xi32>, tensor<1x8x6x6xi32>
+}

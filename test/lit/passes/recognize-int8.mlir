@@ -169,3 +169,21 @@ func.func @sum(%x: tensor<2x4xui8>, %u: tensor<2x16xui8>) -> tensor<2x16xui8> {
   %y = graph.cast %c : (tensor<2x16xf32>) -> tensor<2x16xui8>
   func.return %y : tensor<2x16xui8>
 }
+
+// -----
+
+// Zeros around dequantised numbers are the zero point around the integers.
+// CHECK-LABEL: @pad
+// CHECK:       %[[Z:.*]] = graph.constant dense<3> : tensor<ui8>
+// CHECK-NEXT:  %[[P:.*]] = graph.pad %x, %[[Z]] pads [0, 1, 0, 2] mode "constant" : (tensor<2x4xui8>, tensor<ui8>) -> tensor<2x7xui8>
+// CHECK-NEXT:  graph.cast %[[P]] : (tensor<2x7xui8>) -> tensor<2x7xi32>
+func.func @pad(%x: tensor<2x4xui8>) -> tensor<2x7xf32> {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %z = graph.constant dense<3> : tensor<i32>
+  %xi = graph.cast %x : (tensor<2x4xui8>) -> tensor<2x4xi32>
+  %xz = graph.sub %xi, %z : (tensor<2x4xi32>, tensor<i32>) -> tensor<2x4xi32>
+  %xf = graph.cast %xz : (tensor<2x4xi32>) -> tensor<2x4xf32>
+  %xr = graph.mul %xf, %s : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %p = graph.pad %xr pads [0, 1, 0, 2] mode "constant" : (tensor<2x4xf32>) -> tensor<2x7xf32>
+  func.return %p : tensor<2x7xf32>
+}

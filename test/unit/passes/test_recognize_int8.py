@@ -234,6 +234,19 @@ def test_joined_bytes():
     check(m.model(inputs, "uint8[] q_p"), inputs, 1)
 
 
+def test_signals_and_padding_of_its_own():
+    """A convolution of one axis; zeros around its signal are the zero point among the integers."""
+    m = Qdq()
+    x = m.quantized("x", 0.03, 77, "uint8")
+    m.constant("pads", np.array([0, 0, 2, 0, 0, 1], np.int64))
+    m.nodes.append(f"p = Pad({x}, pads)")
+    p = m.quantized("p", 0.03, 77, "uint8")
+    m.nodes.append(f"y = Conv<strides = [2]>({p}, {m.weights('w', (24, 16, 5), 'int8', 0)})")
+    m.quantized("y", 0.05, 120, "uint8")
+    inputs = {"x": image(2, 16, 40)}
+    check(m.model(inputs, "uint8[] q_y"), inputs, 1)
+
+
 def test_dynamic_ranges():
     """The zero point is known at run time only."""
     rng = np.random.default_rng(3)
