@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import AnyFloat, BFloat16Type
 from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
 
@@ -87,8 +87,30 @@ def _bitcast(op: Operation, values: PythonValues) -> PythonValues:
     return (values[0].view(numpy_dtype(element_type(op.results[0]))),)
 
 
+def dot_of_pairs(acc: Any, a: Any, b: Any) -> Any:
+    """Return acc + a[1] * b[1], rounded, + a[0] * b[0], rounded; denormal numbers are zeros.
+
+    float64 holds a product and, wherever that decides how to round, its sum with a float32.
+    """
+    left = without_denormals(np.asarray(a, np.float32))
+    right = without_denormals(np.asarray(b, np.float32))
+    right = right.reshape(*right.shape[:-1], -1, left.shape[-1])
+    total = without_denormals(np.asarray(acc, np.float32))
+    for k in reversed(range(left.shape[-1])):
+        product = left[..., None, k].astype(np.float64) * right[..., k]
+        total = without_denormals((total + product).astype(np.float32))
+    return total
+
+
+def without_denormals(x: Any) -> Any:
+    """Return float32 numbers, zeros of the same sign for those too small to be normal."""
+    return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x)
+
+
 def dot(op: DotOp, acc: Any, a: Any, b: Any) -> Any:
     """Return acc plus each lane's group of products; the last axis is the lanes'."""
+    if element_type(op.a) == BFloat16Type():
+        return dot_of_pairs(acc, a, b)
     wide = np.float64 if isinstance(element_type(op.acc), AnyFloat) else np.int64
     left = np.asarray(a)
     left = left.view(np.uint8) if op.unsigned is not None else left

@@ -26,8 +26,9 @@ class DotOp(IRDLOperation):
     """acc[l] + sum over k < K of a[k] * b[K * l + k] on each lane l: `a` serves all lanes.
 
     `%d = loop.dot %acc, %a, %b : vector<16xf32>, vector<2xbf16>`; b has a K-fold of acc's lanes.
-    Integers are signed; `unsigned` says that those of `a` are not. Floats are widened first; the
-    order and rounding of their sum is the machine's, and it may take denormal numbers for zero.
+    Integers are signed; `unsigned` says that those of `a` are not. Pairs of bf16 are widened and
+    summed as x86 does it: acc + a[1] * b[1] is rounded to f32, then that + a[0] * b[0]; denormal
+    numbers, read or made, are zeros.
     """
 
     name = "loop.dot"

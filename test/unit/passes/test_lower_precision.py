@@ -97,6 +97,25 @@ def test_compiled_matmuls(m: int, k: int, n: int):
 
 
 @CAN_RUN
+@pytest.mark.parametrize("scale", [1.0, 2.0**-60, 2.0**-63])
+def test_products_have_the_bits_of_the_interpreter(scale: float):
+    """Also where numbers are so small that products, or sums of them, are denormal."""
+    w, x, b = normal(66, 48), normal(3, 66, seed=1), np.zeros(48, np.float32)
+    w, x = w * np.float32(scale), x * np.float32(scale)
+    module = program(MATMUL.format(m=3, k=66, n=48), w=w)
+    model = compile(module, precision="bf16", cache=False)
+    lowered = program(MATMUL.format(m=3, k=66, n=48), w=w)
+    set_target(lowered, "zen4")
+    passes = expand("compile", "precision=bf16")
+    names = [step.name for step in passes]
+    run_passes(make_context(), lowered, passes[: names.index("tensorize-loops") + 1])
+    assert any(isinstance(op, DotOp) for op in lowered.walk())
+    (expected,) = run(lowered, [x, b])
+    assert expected.any()
+    np.testing.assert_array_equal(model(x, b).view(np.uint32), expected.view(np.uint32))
+
+
+@CAN_RUN
 @pytest.mark.parametrize(("c", "h"), [(16, 5), (32, 7), (48, 14), (32, 17)])
 def test_compiled_convolutions(c: int, h: int):
     """Sums of 9 c products differ in f32; one that rounds to another bf16 moves the result."""
