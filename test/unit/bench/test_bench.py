@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from bench import __main__ as command
@@ -14,11 +15,14 @@ from bench.compile_time import profile
 from bench.feeds import load_feeds, save_feeds
 from bench.figures import relative_error
 from bench.models import MODELS
-from bench.operators import CONTRACTIONS, LAYERS, model_of
+from bench.operators import CONTRACTIONS, INSIDE, LAYERS, kernel_of, model_of
 from bench.peak import Peak
 from bench.report import installed_mb, version_of
 from bench.subjects import LOADS, OURS, REFERENCE, installed
+from bench.sweep import SWEEP
 from bench.timing import LEAST_ROUNDS, take_turns
+from nn_opt.runtime.manifest import Kernel
+from nn_opt.runtime.profile import KernelTime
 
 
 def test_calls_take_turns_and_the_median_ignores_a_slow_one():
@@ -119,8 +123,24 @@ def test_unknown_models_are_refused(capsys: pytest.CaptureFixture[str]):
 def test_every_layer_of_the_operator_table_is_one_node():
     for name in LAYERS:
         nodes = model_of(name).graph.node
-        assert len(nodes) == 1, name
+        assert len(nodes) == (3 if name.endswith(INSIDE) else 1), name
     assert "matmul 1024x1024x1024" in CONTRACTIONS
+
+
+@pytest.mark.parametrize("name", SWEEP)
+def test_layers_of_odd_sizes_have_the_shapes_that_they_state(name: str):
+    model = model_of(name)
+    inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+    assert inferred.graph.output == model.graph.output
+
+
+def test_a_layer_in_a_network_is_its_second_convolution():
+    first, second = (
+        KernelTime(Kernel(f"conv_{k}", (f"/conv_{k}",), flops), 1e-6)
+        for k, flops in enumerate((200, 100))
+    )
+    assert kernel_of(f"depthwise 7x7x32{INSIDE}", [first, second]) is second
+    assert kernel_of("depthwise 7x7x32", [first, second]) is first
 
 
 def test_the_peak_is_that_of_a_processor():
