@@ -21,6 +21,7 @@ OPTIMIZE_GRAPH = (
     "fold-constants",  # weights that are transposed or computed by the model become weights
     "simplify-inference",  # BatchNorm and Dropout become arithmetic
     "recognize-gelu",  # formulas that have an op
+    "combine-products",  # queries, keys and values at once
     "fold-scale-axis",  # ... that moves into the weights of convolutions
     "fold-constants",  # ... and is computed now
     "unfold-conv-transpose",  # convolutions and moves of pixels

@@ -13,6 +13,7 @@ PASSES = {
     "fold-constants": "nn_opt.passes.fold_constants:FoldConstantsPass",
     "simplify-inference": "nn_opt.passes.simplify_inference:SimplifyInferencePass",
     "recognize-gelu": "nn_opt.passes.recognize_gelu:RecognizeGeluPass",
+    "combine-products": "nn_opt.passes.combine_products:CombineProductsPass",
     "fold-scale-axis": "nn_opt.passes.fold_scale_axis:FoldScaleAxisPass",
     "cse": "nn_opt.passes.cse:CsePass",
     "dce": "nn_opt.passes.dce:DcePass",
