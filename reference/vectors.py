@@ -95,7 +95,7 @@ def dot_of_pairs(acc: Any, a: Any, b: Any) -> Any:
     left = without_denormals(np.asarray(a, np.float32))
     right = without_denormals(np.asarray(b, np.float32))
     right = right.reshape(*right.shape[:-1], -1, left.shape[-1])
-    total = without_denormals(np.asarray(acc, np.float32))
+    total: Any = without_denormals(np.asarray(acc, np.float32))
     for k in reversed(range(left.shape[-1])):
         product = left[..., None, k].astype(np.float64) * right[..., k]
         total = without_denormals((total + product).astype(np.float32))
@@ -104,7 +104,9 @@ def dot_of_pairs(acc: Any, a: Any, b: Any) -> Any:
 
 def without_denormals(x: Any) -> Any:
     """Return float32 numbers, zeros of the same sign for those too small to be normal."""
-    return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x)
+    result = np.array(x, np.float32)
+    result[np.abs(result) < np.finfo(np.float32).tiny] *= 0
+    return result
 
 
 def dot(op: DotOp, acc: Any, a: Any, b: Any) -> Any:
