@@ -25,6 +25,7 @@ FINITE = (
 )  # fmt: skip
 PER_AXIS = (graph.ExpandOp, graph.BatchNormOp)  # pointwise, but not by NumPy broadcasting
 BYTES = 4  # of a lane of 32 bits
+LINE = 64  # bytes of a cache line
 SPATIAL_KINDS = ("sum", "mean", "max", "min")
 
 
@@ -131,7 +132,7 @@ def is_depthwise(conv: graph.ConvOp) -> bool:
 
 
 def admits_conv(op: Operation, plan: LayoutPlan) -> bool:
-    """A plain 2-D convolution by constant weights with enough filters to fill half a vector."""
+    """A plain 2-D convolution by constant weights with enough filters for a quarter of a vector."""
     assert isinstance(op, graph.ConvOp)
     if not is_image(op.x) or not is_image(op.w) or not is_constant(op.w):
         return False
@@ -140,22 +141,26 @@ def admits_conv(op: Operation, plan: LayoutPlan) -> bool:
         return False
     if op.group.value.data != 1 and not is_depthwise(op):
         return False
-    return 2 * shape_of(op.results[0])[1] >= plan.lanes
+    return 4 * shape_of(op.results[0])[1] >= plan.lanes
 
 
 def reads_plain_image(conv: graph.ConvOp, plan: LayoutPlan) -> bool:
     """Return whether a convolution reads its channels straight from a plain image.
 
     It is as fast as on blocks, needs no transform and no filled-up channels. Winograd's algorithm
-    and products of narrow numbers read blocks, save where channels are few.
+    and products of narrow numbers read blocks, save where channels are few; so does what would read
+    a cache line of many channels for a short row of each: 900 us instead of 1070 (7 x 7 x 2048).
     """
     if conv.group.value.data != 1 or plan.is_blocked(conv.x):
         return False
     few = BYTES if sums_bytes(conv) else plan.lanes - 1
     if shape_of(conv.x)[1] <= few:
         return True
-    wide = element_type(conv.x) == Float32Type()
-    return plan.reads_rows and wide and not (plan.winograd and suits_winograd(conv))
+    if not plan.reads_rows or element_type(conv.x) != Float32Type():
+        return False
+    _, channels, _, width = shape_of(conv.x)
+    scattered = BYTES * width < LINE and channels % plan.lanes == 0
+    return not scattered and not (plan.winograd and suits_winograd(conv))
 
 
 def suits_winograd(conv: graph.ConvOp) -> bool:

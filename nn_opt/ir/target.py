@@ -25,7 +25,7 @@ class Speeds:
     blocked_gflops: float = 110.0  # direct convolution, channels in blocks of a vector
     blocked_depthwise_gflops: float = 100.0
     row_gflops: float = 85.0  # convolution of a plain image, vectors along its rows
-    strided_row_gflops: float = 68.0  # ... of stride 2 or more, vectors put together by shuffles
+    strided_row_gflops: float = 45.0  # ... of stride 2 or more, vectors put together by shuffles
     single_gflops: float = 1.7  # ... of rows shorter than half a vector, lane after lane
     row_depthwise_gflops: float = 105.0
     strided_row_depthwise_gflops: float = 43.0

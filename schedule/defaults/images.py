@@ -24,6 +24,7 @@ from nn_opt.schedule.defaults.facts import (
 from nn_opt.schedule.nest import find_block, loads_in, read
 from nn_opt.schedule.schedule import Schedule
 
+SMALL = 4096  # bytes of an image that is copied sooner than code for its borders is made
 MOST_BORDERS = 4  # rows or columns whose tests partition-loops decides, each by its own code
 LARGE = 4  # an image of more than such a part of L2 is read in strips ...
 STRIP = 12  # ... of at most such a part: 100 % of peak instead of 80 % (56 x 56 x 64, 3 x 3)
@@ -53,6 +54,8 @@ def _has_few_borders(load: LoadOp, block: BlockOp, lane: ForOp) -> bool:
     """Return whether a load serves all lanes at once, and few places along each axis leave."""
     if step(load, block, lane) != 0 or any(index not in block.axes for index in load.indices):
         return False
+    if _bytes(load) < SMALL:
+        return False
     for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
         low, high = _reach(expr, load, block, range(len(block.axes)))
         if low >= 0 and high < size:
@@ -62,6 +65,14 @@ def _has_few_borders(load: LoadOp, block: BlockOp, lane: ForOp) -> bool:
         if len(par) != 1 or last - first > MOST_BORDERS * par[0]:
             return False
     return True
+
+
+def _item(load: LoadOp) -> int:
+    return numpy_dtype(element_type(load.memref)).itemsize
+
+
+def _bytes(load: LoadOp) -> int:
+    return math.prod(shape_of(load.memref)) * _item(load)
 
 
 def _paces(expr: AffineExpr, load: LoadOp, block: BlockOp) -> Iterator[tuple[int, int]]:
@@ -120,7 +131,7 @@ def _most_rows(load: LoadOp, block: BlockOp, axes: Sequence[int], target: Target
     if any(filters in moves for moves in paces):
         return 0
     inside = [size for size, moves in zip(shape, paces, strict=True) if not {*around} & {*moves}]
-    image = math.prod(inside) * numpy_dtype(element_type(load.memref)).itemsize
+    image = math.prod(inside) * _item(load)
     for expr, moves, size in zip(exprs, paces, shape, strict=True):
         first, last = _reach(expr, load, block, reduce_axes(block))
         if moves.get(rows, 0) > 0 and last > first and image * LARGE > target.l2_bytes:

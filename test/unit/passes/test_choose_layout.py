@@ -151,6 +151,15 @@ def test_rows_too_short_for_lanes_are_blocked():
     assert op_names(module).count("graph.layout_transform") == 3  # of the image, weights, result
 
 
+def test_short_rows_of_whole_blocks_are_read_as_blocks():
+    """A cache line holds a pixel's sixteen channels, or a row of seven of one channel."""
+    module = one_conv(7, 64, 1)
+    assert_close(module, ChooseLayoutPass(), tolerance=1e-5)
+    assert [
+        op.layout.data for op in module.walk() if isinstance(op, graph.ConvOp) and op.layout
+    ] == ["NCHW16c"]
+
+
 @pytest.mark.parametrize(
     ("size", "options", "plain"),
     [
@@ -163,7 +172,7 @@ def test_rows_too_short_for_lanes_are_blocked():
 def test_any_number_of_channels_is_read_from_a_plain_image(
     size: int, options: dict[str, Any], plain: bool
 ):
-    module = one_conv(14, 48, size)
+    module = one_conv(16, 48, size)
     assert_close(module, ChooseLayoutPass(**options), tolerance=1e-5)
     layouts = [op.layout.data for op in module.walk() if isinstance(op, graph.ConvOp) and op.layout]
     assert layouts == ["NCHW->NCHW16c" if plain else "NCHW16c"]
