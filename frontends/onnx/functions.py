@@ -63,7 +63,7 @@ def _with_nodes(model: Model, before: ModelProto, after: ModelProto) -> Model:
     proto.graph.initializer.extend(model.proto.graph.initializer)
     proto.graph.node.extend(after.graph.node)
     _name_after_calls(before.graph.node, proto.graph.node)
-    return Model(proto, model.label, model.folder)
+    return Model(proto, model.label, model.folder, model.weights)
 
 
 def _name_after_calls(before: Sequence[NodeProto], after: Sequence[NodeProto]) -> None:

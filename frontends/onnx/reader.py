@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
@@ -12,6 +14,7 @@ from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, TensorProto
 
 from nn_opt.frontends.onnx.structure import check_structure, graph_texts, node_texts
+from nn_opt.frontends.onnx.wire import Malformed, Weights, cut_weights
 from nn_opt.ir.diagnostics import DiagnosticError
 
 OLDEST_OPSET = 6  # what the first exporters wrote
@@ -25,6 +28,7 @@ class Model:
     proto: ModelProto
     label: str
     folder: Path | None
+    weights: Weights = field(default_factory=Weights)  # the large ones, which `proto` only marks
 
     def error(self, problem: str, *, hint: str = "") -> DiagnosticError:
         """Return the diagnostic for a fault of this model."""
@@ -66,17 +70,20 @@ def read_model(source: Source) -> Model:
 
 def _read_file(path: Path) -> Model:
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            state = os.fstat(file.fileno())
+            mapped = stat.S_ISREG(state.st_mode) and state.st_size  # else a pipe, say
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped else file.read()
     except OSError as error:
         raise DiagnosticError(f"{path}: error: cannot read the model: {error.strerror}") from None
     return _parse(data, str(path), path.resolve().parent)
 
 
-def _parse(data: bytes, label: str, folder: Path | None) -> Model:
+def _parse(data: bytes | mmap.mmap, label: str, folder: Path | None) -> Model:
     model = Model(ModelProto(), label, folder)
     try:
-        model.proto.ParseFromString(data)
-    except DecodeError:
+        model.proto.ParseFromString(cut_weights(memoryview(data), model.weights))
+    except (DecodeError, Malformed):
         raise model.error(
             f"not an ONNX model, or a truncated one ({len(data)} bytes)",
             hint="an ONNX file is a serialised ModelProto; download or export it again",

@@ -65,7 +65,7 @@ def _inline_array(tensor: TensorProto, model: Model) -> Array:
             return numpy_helper.to_array(tensor)
         except ValueError:
             raise _wrong_size(model, tensor, "its list of values has another length") from None
-    raw = tensor.raw_data
+    raw = model.weights.find(tensor.raw_data)
     expected = math.prod(shape) * dtype.itemsize
     if len(raw) != expected:
         raise _wrong_size(model, tensor, f"it holds {len(raw)} bytes, expected {expected}")
