@@ -201,9 +201,8 @@ class Lowering:
         if isinstance(op, loop.LoadOp) and op.default is not None and self.inside(op, exprs):
             del op.properties["default"]
         values, local = compact(exprs, self.values)
-        if tuple(local) != map.data.results:
+        if tuple(local) != map.data.results or tuple(values) != indices:
             op.properties[name] = AffineMapAttr(AffineMap(len(values), 0, tuple(local)))
-        if tuple(values) != indices:
             op.operands = [*op.operands[:fixed], *values]
 
     def inside(self, load: loop.LoadOp, exprs: Sequence[AffineExpr]) -> bool:

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from tensor_kernels import KERNELS, apply, assert_results, parse
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from nn_opt.conversion.tensor_to_loop import ConvertTensorToLoopPass
 from nn_opt.dialects import loop
@@ -158,3 +160,22 @@ def test_init_runs_once_a_sum():
     x, y = np.arange(10, dtype=np.float32), np.full(10, np.nan, np.float32)
     make_interpreter(module).call_op("main", (x, y))
     np.testing.assert_array_equal(y[:4], [15, 21, 27, 33])
+
+
+def test_an_access_keeps_its_buffer_when_its_map_names_an_index_that_it_does_not_use():
+    module = parse("""func.func @main(%x: memref<10xf32>, %y: memref<10xf32>) {
+  loop.for %i = 0 to 2 {
+    loop.for %j = 0 to 10 {
+      %a = loop.load %x[%j] : memref<10xf32>
+      loop.store %a, %y[%j] : memref<10xf32>
+    }
+  }
+  func.return
+}""")
+    (load,), (outer, inner) = ops(module, loop.LoadOp), ops(module, loop.ForOp)
+    load.operands = [load.memref, inner.index, outer.index]
+    load.properties["map"] = AffineMapAttr(AffineMap(2, 0, (AffineExpr.dimension(0),)))
+    for _ in range(2):
+        apply(module, LowerBlocksPass())
+        assert list(load.operands) == [load.memref, inner.index]
+        assert load.properties["map"].data.num_dims == 1
