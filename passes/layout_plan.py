@@ -139,9 +139,19 @@ def admits_conv(op: Operation, plan: LayoutPlan) -> bool:
     floats = isinstance(element_type(op.x), AnyFloat)
     if op.layout is not None or not (floats or op.wide is not None):
         return False
-    if op.group.value.data != 1 and not is_depthwise(op):
+    if op.group.value.data != 1 and not is_depthwise(op) and not has_whole_groups(op, plan):
         return False
     return 4 * shape_of(op.results[0])[1] >= plan.lanes
+
+
+def has_whole_groups(conv: graph.ConvOp, plan: LayoutPlan) -> bool:
+    """Return whether no block of filters belongs to two groups, nor a block of channels read."""
+    groups = conv.group.value.data
+    if not plan.reads_rows or element_type(conv.x) != Float32Type():
+        return False
+    if shape_of(conv.w)[0] // groups % plan.lanes:
+        return False
+    return shape_of(conv.w)[1] % plan.lanes == 0 or not plan.is_blocked(conv.x)
 
 
 def reads_plain_image(conv: graph.ConvOp, plan: LayoutPlan) -> bool:
@@ -151,14 +161,14 @@ def reads_plain_image(conv: graph.ConvOp, plan: LayoutPlan) -> bool:
     and products of narrow numbers read blocks, save where channels are few; so does what would read
     a cache line of many channels for a short row of each: 900 us instead of 1070 (7 x 7 x 2048).
     """
-    if conv.group.value.data != 1 or plan.is_blocked(conv.x):
+    if is_depthwise(conv) or plan.is_blocked(conv.x):
         return False
     few = BYTES if sums_bytes(conv) else plan.lanes - 1
     if shape_of(conv.x)[1] <= few:
         return True
     if not plan.reads_rows or element_type(conv.x) != Float32Type():
         return False
-    _, channels, _, width = shape_of(conv.x)
+    width, channels = shape_of(conv.x)[-1], shape_of(conv.w)[1]
     scattered = BYTES * width < LINE and channels % plan.lanes == 0
     return not scattered and not (plan.winograd and suits_winograd(conv))
 

@@ -109,7 +109,8 @@ def add_bias(x: Array, b: Array) -> Array:
 def blocked_conv(op: graph.ConvOp, x: Array, w: Array, layout: str, weight_layout: str) -> Array:
     source, target = map(parse_layout, conv_layouts(layout))
     plain_x, plain_w = to_plain(x, source), to_plain(w, parse_layout(weight_layout))
-    group = 1 if op.group.value.data == 1 else plain_x.shape[1]
+    depthwise = op.group.value.data > 1 and plain_w.shape[1] == 1
+    group = plain_x.shape[1] if depthwise else op.group.value.data
     return from_plain(plain_conv(op, plain_x, plain_w, group), target)
 
 

@@ -122,6 +122,8 @@ def blocked_conv_shape(
     Shapes: "NCHW16c", weights "OIHW16i16o": x [N, C/16, H, W, 16], w [F/16, C/16, R, S, 16, 16];
             "NCHW->NCHW16c", weights "OIHW16o": x [N, C, H, W], w [F/16, C, R, S, 16];
             "NCHW16c", weights "OIHW16o", group = C: w [C/16, 1, R, S, 16]. Result as x.
+            Other groups are of whole blocks: F / group is a multiple of 16, and C / group too if
+            x is blocked.
             Division rounds up: the last block is padded with zeros.
     """
     source, target = conv_layouts(layout)
@@ -140,7 +142,7 @@ def blocked_conv_shape(
         )
     plain_x = tuple(image[axis] for axis in old.axes)
     plain_w = tuple(filters[axis] for axis in weights.axes)
-    groups = _blocked_group(plain_x, plain_w, group, old.block_of("C"))
+    groups = _blocked_group(plain_x, plain_w, group, new.block_of("C"))
     plain = conv_shape(plain_x, plain_w, strides, pads, dilations, groups)
     return physical_shape(dict(zip(old.axes, plain, strict=True)), new)
 
@@ -153,14 +155,18 @@ def _weights(layout: str) -> Layout:
 
 
 def _blocked_group(x: Sequence[int], w: Sequence[int], group: int, block: int) -> int:
-    """Return the group count on padded channels: 1, or all of them for a depthwise conv."""
-    if group == 1:
-        return 1
+    """Return the group count on padded channels: 1, or all of them for a depthwise conv.
+
+    Groups of several channels have no padding: their filters are whole blocks, and so are their
+    channels if those are in blocks, as x has no more of them than the weights.
+    """
+    if group == 1 or (w[1] > 1 and x[1] == group * w[1] and w[0] % (group * block) == 0):
+        return group
     padded = -(-group // block) * block
     if w[1] != 1 or x[1] not in (padded, UNKNOWN) or w[0] not in (padded, UNKNOWN):
         raise ValueError(
-            f"{group} groups of {x[1]} channels, weights {list(w)}: a blocked conv takes group = 1"
-            " or one channel a group (weights 'OIHW16o' with I = 1)"
+            f"{group} groups of {x[1]} channels, weights {list(w)}: a blocked conv takes group = 1,"
+            " one channel a group (weights 'OIHW16o' with I = 1) or groups of whole blocks"
         )
     return padded
 

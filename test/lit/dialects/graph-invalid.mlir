@@ -104,9 +104,9 @@ func.func @blocked_bias(%x: tensor<1x1x4x4x16xf32>, %w: tensor<1x1x3x3x16x16xf32
 
 // -----
 
-func.func @blocked_groups(%x: tensor<1x2x4x4x16xf32>, %w: tensor<2x1x3x3x16x16xf32>) {
-  // expected-error@+1 {{a blocked conv takes group = 1 or one channel a group}}
-  %y = graph.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 2 layout "NCHW16c" weight_layout "OIHW16i16o" : (tensor<1x2x4x4x16xf32>, tensor<2x1x3x3x16x16xf32>) -> tensor<1x2x2x2x16xf32>
+func.func @blocked_groups(%x: tensor<1x2x4x4x16xf32>, %w: tensor<1x1x3x3x16x16xf32>) {
+  // expected-error@+1 {{a blocked conv takes group = 1, one channel a group (weights 'OIHW16o' with I = 1) or groups of whole blocks}}
+  %y = graph.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 2 layout "NCHW16c" weight_layout "OIHW16i16o" : (tensor<1x2x4x4x16xf32>, tensor<1x1x3x3x16x16xf32>) -> tensor<1x1x2x2x16xf32>
   func.return
 }
 

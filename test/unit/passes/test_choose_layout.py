@@ -176,3 +176,30 @@ def test_any_number_of_channels_is_read_from_a_plain_image(
     assert_close(module, ChooseLayoutPass(**options), tolerance=1e-5)
     layouts = [op.layout.data for op in module.walk() if isinstance(op, graph.ConvOp) and op.layout]
     assert layouts == ["NCHW->NCHW16c" if plain else "NCHW16c"]
+
+
+@pytest.mark.parametrize(
+    ("channels", "group", "layouts"),
+    [
+        (64, 2, ["NCHW->NCHW16c", "NCHW16c"]),
+        (96, 3, ["NCHW->NCHW16c", "NCHW16c"]),
+        (64, 8, []),  # eight filters a group are half a block
+    ],
+)
+def test_groups_of_whole_blocks_are_blocked(channels: int, group: int, layouts: list[str]):
+    shape, weights = (1, channels, 20, 20), (channels, channels // group, 3, 3)
+    type_ = f"tensor<1x{channels}x20x20xf32>"
+    module = program(
+        f"""
+        func.func @main(%x: {type_}) -> {type_} {{
+          {constant("w", *weights)}
+          {conv("%y", "%x", "%w", shape, weights, group)}
+          %r = graph.relu %y : {type_}
+          {conv("%z", "%r", "%w", shape, weights, group)}
+          func.return %z : {type_}
+        }}""",
+        w=normal(*weights) / 10,
+    )
+    assert_close(module, ChooseLayoutPass(), tolerance=1e-5)
+    convs = [op for op in module.walk() if isinstance(op, graph.ConvOp)]
+    assert [op.layout.data for op in convs if op.layout] == layouts
