@@ -15,9 +15,19 @@ from nn_opt.dialects import graph
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of
+from nn_opt.passes.int8_products import multiply, suits_product
 from nn_opt.passes.int8_values import HALF, flipped
 from nn_opt.passes.pack_matmuls import PANEL_VECTORS, ROW_VECTORS
-from nn_opt.passes.quantized import Array, Quantized, Weights, known, known_sum, quantized, weights
+from nn_opt.passes.quantized import (
+    Array,
+    Quantized,
+    Weights,
+    known,
+    known_number,
+    known_sum,
+    quantized,
+    weights,
+)
 
 EXACT = 2**24  # integers up to here are numbers of f32
 GROUP = 4  # products that one instruction sums on a lane
@@ -57,8 +67,6 @@ class Factors:
     values: SSAValue
     zeros: tuple[SSAValue, ...]
     offset: int
-    left_scale: SSAValue | None
-    weights: Weights
     parts: list[Array]
 
     @property
@@ -73,7 +81,7 @@ def factors_of(left: Quantized, right: Weights, rewriter: PatternRewriter) -> Fa
     values, offset = left.values, 0
     if element_type(values) == i8:
         values, offset = flipped(values, rewriter), HALF
-    return Factors(values, left.zeros, offset, left.scale, right, in_bytes(right.array))
+    return Factors(values, left.zeros, offset, in_bytes(right.array))
 
 
 def in_bytes(array: Array) -> list[Array]:
@@ -100,6 +108,9 @@ class IntegerMatmul(RewritePattern):
         if left is None or not is_static(op.a):
             return
         right = weights(op.b)
+        other = quantized(op.b) if right is None else None
+        if other is not None:
+            return self.multiply(op, left, other, rewriter)
         if right is None or right.array.ndim != 2 or right.scale.shape[:1] not in ((), (1,)):
             return self.run.keep(op, "its right side is no constant matrix scaled by columns")
         if len(shape_of(op.a)) < 2 or not all(map(is_of_rows, row_parameters(left))):
@@ -110,7 +121,20 @@ class IntegerMatmul(RewritePattern):
         share = right.array.sum(0, dtype=np.int32)
         total = without_zero(total, factors, share, None, rewriter)
         self.run.done(op)
-        rewriter.replace(op, (), [scaled(total, factors, right.scale, op, rewriter)])
+        rewriter.replace(op, (), [scaled(total, left.scale, right.scale, op, rewriter)])
+
+    def multiply(
+        self, op: graph.MatmulOp, left: Quantized, right: Quantized, rewriter: PatternRewriter
+    ) -> None:
+        """matmul(dq(a), dq(b))  ->  dq(matmul(a, b in BNK32n4k) - ..),  if packing b pays"""
+        panel = self.panel(op, shape_of(op.b)[-1])
+        reason = suits_product(left, right, panel)
+        if reason:
+            return self.run.keep(op, reason)
+        total = multiply(left, right, panel, rewriter)
+        self.run.done(op)
+        scale = np.asarray(known_number(right.scale) or 1.0, np.float32)
+        rewriter.replace(op, (), [scaled(total, left.scale, scale, op, rewriter)])
 
     def product(
         self, op: graph.MatmulOp, a: SSAValue, w: Array, rewriter: PatternRewriter
@@ -181,7 +205,7 @@ class IntegerConv(RewritePattern):
         )
         self.run.done(op)
         scale = right.scale.reshape(places) if right.scale.size > 1 else right.scale.reshape(())
-        result = scaled(total, factors, scale, op, rewriter)
+        result = scaled(total, left.scale, scale, op, rewriter)
         if op.b is not None and bias is None:
             real = rewriter.insert(graph.ReshapeOp(op.b, [shape_of(op.b)[0], *places[1:]])).result
             result = rewriter.insert(graph.AddOp(result, real)).result
@@ -268,7 +292,11 @@ def plus(total: SSAValue, array: Array, rewriter: PatternRewriter) -> SSAValue:
 
 
 def scaled(
-    total: SSAValue, factors: Factors, scale: Array, op: Contraction, rewriter: PatternRewriter
+    total: SSAValue,
+    left_scale: SSAValue | None,
+    scale: Array,
+    op: Contraction,
+    rewriter: PatternRewriter,
 ) -> SSAValue:
     """Return a sum of integers as the element type of an op that it replaces."""
     element: Attribute = element_type(op.result)
@@ -277,13 +305,12 @@ def scaled(
         real = rewriter.insert(graph.CastOp(total, element)).result
     if element == i32:
         return real
-    left = np.ones((), np.float32) if factors.left_scale is None else known(factors.left_scale)
+    left = np.ones((), np.float32) if left_scale is None else known(left_scale)
     if left is not None and left.size == 1:
         scale = (left.reshape(()) * scale).astype(np.float32)
-        return rewriter.insert(
-            graph.MulOp(real, rewriter.insert(graph.ConstantOp(scale)).result)
-        ).result
-    assert factors.left_scale is not None, "is not known"
+        factor = rewriter.insert(graph.ConstantOp(scale)).result
+        return rewriter.insert(graph.MulOp(real, factor)).result
+    assert left_scale is not None, "is not known"
     weight_scale = rewriter.insert(graph.ConstantOp(scale.astype(np.float32))).result
-    both = rewriter.insert(graph.MulOp(factors.left_scale, weight_scale)).result
+    both = rewriter.insert(graph.MulOp(left_scale, weight_scale)).result
     return rewriter.insert(graph.MulOp(real, both)).result

@@ -187,3 +187,48 @@ func.func @pad(%x: tensor<2x4xui8>) -> tensor<2x7xf32> {
   %p = graph.pad %xr pads [0, 1, 0, 2] mode "constant" : (tensor<2x4xf32>) -> tensor<2x7xf32>
   func.return %p : tensor<2x7xf32>
 }
+
+// -----
+
+// Of two activations the right one is packed, as it lies before a transposition; the sums of its
+// columns and of the other one's rows stand for the zero points.
+// CHECK-LABEL: @activations
+// CHECK:       %[[F:.*]] = graph.bitwise_xor %b, %{{.*}}
+// CHECK-NEXT:  %[[S:.*]] = graph.cast %[[F]] : (tensor<2x32x8xui8>) -> tensor<2x32x8xi8>
+// CHECK-NEXT:  %[[P:.*]] = graph.layout_transform %[[S]] from "ANK" to "ANK32n4k"
+// CHECK-NEXT:  %[[M:.*]] = graph.matmul %a, %[[P]] weight_layout "ANK32n4k" wide : (tensor<2x32x8xui8>, tensor<2x1x2x32x4xi8>) -> tensor<2x32x32xi32>
+// CHECK:       graph.reduce %{{.*}} kind "sum" axes [2] keepdims : (tensor<2x32x8xi32>) -> tensor<2x32x1xi32>
+// CHECK:       graph.transpose %{{.*}} : (tensor<2x32x1xi32>) -> tensor<2x1x32xi32>
+// CHECK:       graph.reduce %{{.*}} kind "sum" axes [2] keepdims : (tensor<2x32x8xi32>) -> tensor<2x32x1xi32>
+// CHECK-NOT:   graph.matmul
+func.func @activations(%a: tensor<2x32x8xui8>, %b: tensor<2x32x8xui8>) -> tensor<2x32x32xf32> {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %z = graph.constant dense<3> : tensor<i32>
+  %ai = graph.cast %a : (tensor<2x32x8xui8>) -> tensor<2x32x8xi32>
+  %az = graph.sub %ai, %z : (tensor<2x32x8xi32>, tensor<i32>) -> tensor<2x32x8xi32>
+  %af = graph.cast %az : (tensor<2x32x8xi32>) -> tensor<2x32x8xf32>
+  %ar = graph.mul %af, %s : (tensor<2x32x8xf32>, tensor<f32>) -> tensor<2x32x8xf32>
+  %bi = graph.cast %b : (tensor<2x32x8xui8>) -> tensor<2x32x8xi32>
+  %bf = graph.cast %bi : (tensor<2x32x8xi32>) -> tensor<2x32x8xf32>
+  %br = graph.mul %bf, %s : (tensor<2x32x8xf32>, tensor<f32>) -> tensor<2x32x8xf32>
+  %t = graph.transpose %br perm [0, 2, 1] : (tensor<2x32x8xf32>) -> tensor<2x8x32xf32>
+  %y = graph.matmul %ar, %t : (tensor<2x32x8xf32>, tensor<2x8x32xf32>) -> tensor<2x32x32xf32>
+  func.return %y : tensor<2x32x32xf32>
+}
+
+// -----
+
+// Packing for few rows does not pay.
+// CHECK-LABEL: @few_rows
+// CHECK-NOT:   wide
+func.func @few_rows(%a: tensor<2x4x8xui8>, %b: tensor<2x8x32xui8>) -> tensor<2x4x32xf32> {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %ai = graph.cast %a : (tensor<2x4x8xui8>) -> tensor<2x4x8xi32>
+  %af = graph.cast %ai : (tensor<2x4x8xi32>) -> tensor<2x4x8xf32>
+  %ar = graph.mul %af, %s : (tensor<2x4x8xf32>, tensor<f32>) -> tensor<2x4x8xf32>
+  %bi = graph.cast %b : (tensor<2x8x32xui8>) -> tensor<2x8x32xi32>
+  %bf = graph.cast %bi : (tensor<2x8x32xi32>) -> tensor<2x8x32xf32>
+  %br = graph.mul %bf, %s : (tensor<2x8x32xf32>, tensor<f32>) -> tensor<2x8x32xf32>
+  %y = graph.matmul %ar, %br : (tensor<2x4x8xf32>, tensor<2x8x32xf32>) -> tensor<2x4x32xf32>
+  func.return %y : tensor<2x4x32xf32>
+}

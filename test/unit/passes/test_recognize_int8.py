@@ -247,6 +247,26 @@ def test_signals_and_padding_of_its_own():
     check(m.model(inputs, "uint8[] q_y"), inputs, 1)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "zeros"), [("uint8", (117, 131)), ("uint8", (0, 128)), ("int8", (5, -3))]
+)
+@pytest.mark.parametrize("perm", [None, [0, 2, 3, 1], [0, 2, 1, 3]])
+def test_products_of_activations(dtype: str, zeros: tuple[int, int], perm: list[int] | None):
+    """As in attention: the right side, which may be transposed, is packed at run time."""
+    m = Qdq()
+    a, b = (m.quantized(x, 0.03, zero, dtype) for x, zero in zip("ab", zeros, strict=True))
+    shape = (2, 3, 32, 48)
+    if perm is not None:
+        m.nodes.append(f"t = Transpose<perm = {perm}>({b})")
+        shape = tuple(shape[perm.index(axis)] for axis in range(4))
+        b = m.quantized("t", 0.03, zeros[1], dtype)
+    m.nodes.append(f"y = MatMul({a}, {b})")
+    m.quantized("y", 0.2, zeros[0], dtype)
+    inputs = {"a": image(2, 3, 40, 32), "b": image(*shape, seed=8)}
+    (result,) = check(m.model(inputs, f"{dtype}[] q_y"), inputs, 1)
+    assert len(np.unique(result)) > 50
+
+
 def test_dynamic_ranges():
     """The zero point is known at run time only."""
     rng = np.random.default_rng(3)
