@@ -17,6 +17,7 @@ BORROWED = 2  # registers for what is repeated over a row's vectors
 @lru_cache(maxsize=256)
 def product_tile(rows: int, columns: int, target: Target) -> tuple[int, int]:
     """Return rows and vectors of the tile that takes the fewest cycles for all of a product."""
+    rows, columns = max(rows, 1), max(columns, 1)  # of an empty matrix any tile is as good
     lanes = min(target.lanes, columns)
     across = -(-columns // lanes)
     tall = 2 * TALLEST - 2 if across == 1 else TALLEST
