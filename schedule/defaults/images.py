@@ -24,6 +24,7 @@ from nn_opt.schedule.defaults.facts import (
 from nn_opt.schedule.nest import find_block, loads_in, read
 from nn_opt.schedule.schedule import Schedule
 
+MUCH_WORK = 256  # products with each element of an image: a copy takes a 20th of that time or less
 SMALL = 4096  # bytes of an image that is copied sooner than code for its borders is made
 MOST_BORDERS = 4  # rows or columns whose tests partition-loops decides, each by its own code
 LARGE = 4  # an image of more than such a part of L2 is read in strips ...
@@ -43,18 +44,22 @@ def copy_padding(schedule: Schedule, stage: str, lane_axis: int) -> list[str]:
         operand
         for operand, buffer in enumerate(read(block))
         if any(
-            may_leave(load, block) and not _has_few_borders(load, block, lane)
+            may_leave(load, block) and not _needs_no_copy(load, block, lane)
             for load in loads_of(buffer, block)
         )
     ]
     return [schedule.cache_read(stage, operand) for operand in padded]
 
 
-def _has_few_borders(load: LoadOp, block: BlockOp, lane: ForOp) -> bool:
-    """Return whether a load serves all lanes at once, and few places along each axis leave."""
+def _needs_no_copy(load: LoadOp, block: BlockOp, lane: ForOp) -> bool:
+    """Return whether a load serves all lanes at once, and few places along each axis leave.
+
+    Borders take code of their own, which is compiled for a third of a second if tiles are large.
+    """
     if step(load, block, lane) != 0 or any(index not in block.axes for index in load.indices):
         return False
-    if _bytes(load) < SMALL:
+    elements = math.prod(shape_of(load.memref))
+    if elements * _item(load) < SMALL or math.prod(block.axis_sizes) > MUCH_WORK * elements:
         return False
     for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
         low, high = _reach(expr, load, block, range(len(block.axes)))
@@ -69,10 +74,6 @@ def _has_few_borders(load: LoadOp, block: BlockOp, lane: ForOp) -> bool:
 
 def _item(load: LoadOp) -> int:
     return numpy_dtype(element_type(load.memref)).itemsize
-
-
-def _bytes(load: LoadOp) -> int:
-    return math.prod(shape_of(load.memref)) * _item(load)
 
 
 def _paces(expr: AffineExpr, load: LoadOp, block: BlockOp) -> Iterator[tuple[int, int]]:
