@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Operation, SSAValue
@@ -21,16 +22,46 @@ ROWS = 8  # of scores that are computed together
 LONGEST_ROW = 1024  # keys: some rows of scores and of weights, on the stack of a thread
 
 
-def softmax_behind(product: graph.MatmulOp) -> graph.SoftmaxOp | None:
-    """Return the softmax over rows that alone makes the left factor, rounded perhaps."""
-    value = product.a
+@dataclass(frozen=True)
+class Weights:
+    """The softmax over rows that alone makes the left factor of a product, and what follows it.
+
+    safe: weights of rows without any key, where softmax gives NaN, are 0.
+    """
+
+    softmax: graph.SoftmaxOp
+    ops: tuple[Operation, ...]
+    safe: bool
+
+
+def weights_of(product: graph.MatmulOp) -> Weights | None:
+    """Return what makes the left factor of a product, if that is a softmax of rows."""
+    value, ops = product.a, list[Operation]()
     if isinstance(value.owner, graph.CastOp) and value.has_one_use():
+        ops.append(value.owner)
         value = value.owner.x
+    guard = _guarded(value)
+    if guard is not None:
+        value, more = guard
+        ops += more
     softmax = value.owner
-    if not isinstance(softmax, graph.SoftmaxOp) or not value.has_one_use():
+    if not isinstance(softmax, graph.SoftmaxOp) or len(set(value.uses)) != 1 + (guard is not None):
         return None
     rank = len(shape_of(value))
-    return softmax if softmax.axis.value.data % rank == rank - 1 else None
+    along_rows = softmax.axis.value.data % rank == rank - 1
+    return Weights(softmax, (*ops, softmax), guard is not None) if along_rows else None
+
+
+def _guarded(value: SSAValue) -> tuple[SSAValue, list[Operation]] | None:
+    """Return x and the ops of where(isnan(x), 0, x), read once."""
+    where = value.owner
+    if not isinstance(where, graph.WhereOp) or not value.has_one_use():
+        return None
+    condition, zero, x = where.operands
+    test = condition.owner
+    if not isinstance(test, graph.IsNaNOp) or test.x is not x or not condition.has_one_use():
+        return None
+    return (x, [where, test]) if splat_of(zero) == 0 else None
 
 
 def scores_behind(value: SSAValue) -> list[Operation] | None:

@@ -10,7 +10,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
@@ -18,8 +17,7 @@ from nn_opt.ir.remarks import remark
 from nn_opt.ir.rewriting import carry_location, fuse_locations, rewrite
 from nn_opt.ir.types import is_static, shape_of
 from nn_opt.passes.attention import scale_of
-
-Slice = tuple[int, int, int]  # axis, start, size
+from nn_opt.passes.reshape_last import reshape_patterns, splits
 
 
 class CombineProductsPass(ModulePass):
@@ -30,7 +28,8 @@ class CombineProductsPass(ModulePass):
     any other reader, is a copy that costs more than the calls that are saved. Convolutions stay:
     those of Inception are as fast one by one, within 0.2 %, and a part of each would be copied.
 
-    Also reshape(slice(x))  ->  slice(reshape(x)), so that the slice meets what reads it.
+    Also reshape(slice(x))  ->  slice(reshape(x))  and  transpose(reshape(x))  ->
+    reshape(transpose(x)), so that moves meet each other and what reads them.
 
     Needs: graph. Keeps: graph. Order: before fold-constants, which joins the weights.
     """
@@ -44,7 +43,7 @@ class CombineProductsPass(ModulePass):
                     combine(parts)
                     remark(parts[0].product, self.name, f"one of {len(parts)} in one product")
                     erase(parts)
-        rewrite(op, SliceBehindReshape())
+        rewrite(op, *reshape_patterns())
 
 
 @dataclass(frozen=True)
@@ -117,17 +116,6 @@ def _reads_in_place(op: Operation) -> bool:
     return isinstance(op, graph.TransposeOp | graph.SliceOp)
 
 
-def splits(op: graph.ReshapeOp, axis: int) -> tuple[int, ...] | None:
-    """Return into which sizes a reshape splits one axis; None if it does anything else."""
-    if not is_static(op.x) or not is_static(op.result):
-        return None
-    before, after = shape_of(op.x), shape_of(op.result)
-    behind = len(before) - axis - 1
-    middle = after[axis : len(after) - behind]
-    kept = before[:axis] == after[:axis] and before[axis + 1 :] == after[len(after) - behind :]
-    return middle if kept and len(after) >= len(before) else None
-
-
 def combine(parts: Sequence[Part]) -> None:
     """Make one product of several, at the place of the first, and slices of it."""
     first = parts[0]
@@ -160,38 +148,3 @@ def erase(parts: Sequence[Part]) -> None:
         for op in (part.addition, part.product):
             if op is not None:
                 Rewriter.erase_op(op)
-
-
-class SliceBehindReshape(RewritePattern):
-    """reshape(slice(x))  ->  slice(reshape(x)),  if the slice cuts between the rows of the split
-
-    [.., 96] cut at 64 and made [.., 4, 8]  ->  made [.., 12, 8] and cut at 8.
-    """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.ReshapeOp, rewriter: PatternRewriter, /):
-        piece = op.x.owner
-        cut = cut_of(piece) if isinstance(piece, graph.SliceOp) else None
-        if not isinstance(piece, graph.SliceOp) or cut is None:
-            return
-        axis, start, _ = cut
-        sizes = splits(op, axis)
-        whole = shape_of(piece.x)
-        if sizes is None or len(sizes) != 2 or whole[axis] % sizes[1] or start % sizes[1]:
-            return
-        split = [*whole[:axis], whole[axis] // sizes[1], sizes[1], *whole[axis + 1 :]]
-        starts = [0] * len(split)
-        starts[axis] = start // sizes[1]
-        wide = rewriter.insert(graph.ReshapeOp(piece.x, split)).result
-        rewriter.replace(op, graph.SliceOp(wide, starts, shape_of(op.result), [1] * len(split)))
-
-
-def cut_of(op: graph.SliceOp) -> Slice | None:
-    """Return the one axis of which a slice takes a part in one piece."""
-    if not is_static(op.x) or set(op.steps.get_values()) != {1}:
-        return None
-    pairs = zip(shape_of(op.x), shape_of(op.result), strict=True)
-    axes = [axis for axis, (whole, part) in enumerate(pairs) if whole != part]
-    if len(axes) != 1:
-        return None
-    return axes[0], op.starts.get_values()[axes[0]], shape_of(op.result)[axes[0]]

@@ -19,7 +19,7 @@ from nn_opt.passes.attention import (
     is_large,
     moved_by,
     scores_behind,
-    softmax_behind,
+    weights_of,
 )
 from nn_opt.passes.fusion_groups import Group
 
@@ -39,16 +39,15 @@ def attention_groups(block: Block, target: Target, pass_name: str) -> list[Group
 
 def attention(weighted: graph.MatmulOp, target: Target) -> set[Operation] | None:
     """Return the ops of the attention that ends in a product with values; None if it is none."""
-    softmax = softmax_behind(weighted)
-    chain = None if softmax is None else scores_behind(softmax.x)
-    if softmax is None or chain is None or not is_large(weighted):
+    weights = weights_of(weighted)
+    chain = None if weights is None else scores_behind(weights.softmax.x)
+    if weights is None or chain is None or not is_large(weighted):
         return None
-    if block_length(shape_of(softmax.x)[-1], target) > LONGEST_ROW:
+    if block_length(shape_of(weights.softmax.x)[-1], target) > LONGEST_ROW:
         return None
-    scores, left = chain[-1], weighted.a.owner
+    scores = chain[-1]
     assert isinstance(scores, graph.MatmulOp)
-    assert isinstance(left, Operation)
-    ops: set[Operation] = {weighted, left, softmax, *chain}
+    ops: set[Operation] = {weighted, *weights.ops, *chain}
     for operand in (scores.a, scores.b, weighted.b):
         ops.update(moved_by(operand))
     return ops | set(moves_after(weighted))

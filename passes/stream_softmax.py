@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -19,11 +19,12 @@ from nn_opt.ir.rewriting import carry_location
 from nn_opt.ir.target import Target, target_of
 from nn_opt.ir.types import element_type, shape_of
 from nn_opt.passes.attention import (
+    Weights,
     block_length,
     moved_by,
     scale_of,
     scores_behind,
-    softmax_behind,
+    weights_of,
 )
 from nn_opt.passes.split_axes import split_axis, split_broadcast, transposed, with_operands
 
@@ -38,6 +39,8 @@ class StreamSoftmaxPass(ModulePass):
     go block by block, each with a maximum of its own: with m = max(m_j) of all blocks j,
 
         y = sum_j(exp(m_j - m) * (e_j @ v_j)) * (1 / sum_j(exp(m_j - m) * sum(e_j)))
+
+    Where a model makes weights that are no numbers 0, rows without any key give 0 (of finite v).
 
     block: keys a block; 0 takes those whose scores stay in the first-level cache, or whole rows.
     Needs: graph, kernels as regions. Keeps: graph. Order: after fuse-ops, before outline-kernels.
@@ -55,8 +58,9 @@ class StreamSoftmaxPass(ModulePass):
 
     def stream(self, product: graph.MatmulOp, target: Target) -> None:
         """Rewrite one product, and say how."""
-        softmax = softmax_behind(product)
-        assert softmax is not None
+        weights = weights_of(product)
+        assert weights is not None
+        softmax = weights.softmax
         keys = shape_of(softmax.x)[-1]
         length = self.block or block_length(keys, target)
         chain = scores_behind(softmax.x)
@@ -64,20 +68,21 @@ class StreamSoftmaxPass(ModulePass):
             assert isinstance(chain[-1], graph.MatmulOp)
             scale_late(chain[-1])
             chain = scores_behind(softmax.x)
-        if chain is None or length >= keys or keys % length or product.a.owner is not softmax:
-            divide_late(product, softmax)
+        rounded = any(isinstance(op, graph.CastOp) for op in weights.ops)
+        if chain is None or length >= keys or keys % length or rounded:
+            divide_late(product, weights)
             remark(product, self.name, "divides by the sum of weights at the end")
             return
-        Blocks(product, softmax, chain, keys // length).rewrite()
+        Blocks(product, weights, chain, keys // length).rewrite()
         remark(product, self.name, f"takes {length} keys at a time")
 
 
 def is_streamed(product: graph.MatmulOp) -> bool:
     """Return whether a product is in a kernel with the softmax that makes its left factor."""
-    softmax = softmax_behind(product) if isinstance(product.parent_op(), graph.FusedOp) else None
-    if softmax is None or len(shape_of(product.b)) < 2:
+    weights = weights_of(product) if isinstance(product.parent_op(), graph.FusedOp) else None
+    if weights is None or len(shape_of(product.b)) < 2:
         return False
-    return element_type(softmax.x) == f32 and element_type(product.result) == f32
+    return element_type(weights.softmax.x) == f32 and element_type(product.result) == f32
 
 
 def scale_late(product: graph.MatmulOp) -> None:
@@ -107,20 +112,40 @@ def scaled_after(op: Operation) -> Iterator[Operation]:
         yield op
 
 
-def divide_late(product: graph.MatmulOp, softmax: graph.SoftmaxOp) -> None:
+def divide_late(product: graph.MatmulOp, weights: Weights) -> None:
     """softmax(s) @ v  ->  (exp(s - max(s)) @ v) * (1 / sum(exp(s - max(s))))"""
+    softmax = weights.softmax
     before = Builder(InsertPoint.before(softmax))
     top = before.insert(graph.ReduceOp(softmax.x, "max", [-1], keepdims=True)).result
     distance = before.insert(graph.SubOp(softmax.x, top)).result
-    weights = before.insert(graph.ExpOp(distance, beside_one=True)).result
-    total = before.insert(graph.ReduceOp(weights, "sum", [-1], keepdims=True)).result
-    share = before.insert(graph.ReciprocalOp(total)).result
-    carry_location(softmax.location, [value.op for value in (top, distance, weights, total, share)])
-    Rewriter.replace_op(softmax, (), [weights])
-    scaled = graph.MulOp(product.result, share)
-    scaled.location = product.location
-    Builder(InsertPoint.after(product)).insert(scaled)
-    product.result.replace_uses_with_if(scaled.result, lambda use: use.operation is not scaled)
+    exp = before.insert(graph.ExpOp(distance, beside_one=True)).result
+    total = before.insert(graph.ReduceOp(exp, "sum", [-1], keepdims=True)).result
+    carry_location(softmax.location, [value.op for value in (top, distance, exp, total)])
+    for op in weights.ops:
+        if not isinstance(op, graph.CastOp):
+            op.results[0].replace_all_uses_with(exp)
+            Rewriter.erase_op(op)
+    after = Builder(InsertPoint.after(product))
+    scaled = divided(after, product.result, total, safe=weights.safe)
+    new: list[Operation] = []
+    op = scaled.op
+    while op is not product:
+        assert op is not None
+        new.append(op)
+        op = op.prev_op
+    carry_location(product.location, new)
+    product.result.replace_uses_with_if(scaled, lambda use: use.operation not in new)
+
+
+def divided(new: Builder, sums: SSAValue, total: SSAValue, *, safe: bool) -> OpResult:
+    """Return sums / total; with `safe`, 0 where the total is 0 or no number."""
+    share = new.insert(graph.ReciprocalOp(total)).result
+    result = new.insert(graph.MulOp(sums, share)).result
+    if safe:
+        zero = new.insert(graph.ConstantOp(np.zeros((), np.float32))).result
+        some = new.insert(graph.GreaterOp(total, zero)).result
+        result = new.insert(graph.WhereOp(some, result, zero)).result
+    return result
 
 
 @dataclass(frozen=True)
@@ -131,7 +156,7 @@ class Blocks:
     """
 
     product: graph.MatmulOp
-    softmax: graph.SoftmaxOp
+    weights: Weights
     chain: list[Operation]
     parts: int
 
@@ -188,7 +213,7 @@ class Blocks:
         return self.split_keys(new, value)
 
     def parts_times_length(self) -> int:
-        return shape_of(self.softmax.x)[-1]
+        return shape_of(self.weights.softmax.x)[-1]
 
     def joined(self, new: Builder, top: SSAValue, total: SSAValue, sums: SSAValue) -> SSAValue:
         """Return the products of all blocks as one, over the sum of all weights."""
@@ -200,8 +225,7 @@ class Blocks:
         total = new.insert(graph.ReduceOp(total, "sum", [axis], keepdims=False)).result
         sums = new.insert(graph.MulOp(sums, scale)).result
         sums = new.insert(graph.ReduceOp(sums, "sum", [axis], keepdims=False)).result
-        share = new.insert(graph.ReciprocalOp(total)).result
-        return new.insert(graph.MulOp(sums, share)).result
+        return divided(new, sums, total, safe=self.weights.safe)
 
     def replace(self, result: SSAValue, last_old: Operation | None) -> None:
         """Erase the old ops; those between the old and the product are new."""
@@ -214,7 +238,7 @@ class Blocks:
             op = op.prev_op
         carry_location(self.product.location, new)
         Rewriter.replace_op(self.product, (), [result])
-        for old in (self.softmax, *self.chain):
+        for old in (*self.weights.ops, *self.chain):
             Rewriter.erase_op(old)
         erase_unread(region)
 

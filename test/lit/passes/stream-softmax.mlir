@@ -9,8 +9,8 @@ func.func @division_comes_last(%q: tensor<2x32x16xf32>, %k: tensor<2x32x16xf32>,
   // CHECK-NEXT: %[[D:.*]] = graph.sub %[[S]], %[[M]]
   // CHECK-NEXT: %[[E:.*]] = graph.exp %[[D]] beside_one
   // CHECK-NEXT: %[[T:.*]] = graph.reduce %[[E]] kind "sum" axes [-1] keepdims
-  // CHECK-NEXT: %[[R:.*]] = graph.reciprocal %[[T]]
   // CHECK-NEXT: %[[O:.*]] = graph.matmul %[[E]]
+  // CHECK-NEXT: %[[R:.*]] = graph.reciprocal %[[T]]
   // CHECK-NEXT: %[[Y:.*]] = graph.mul %[[O]], %[[R]]
   // CHECK-NEXT: graph.yield %[[Y]]
 
@@ -60,6 +60,30 @@ func.func @numbers_scale_the_scores(%q: tensor<2x32x16xf32>, %k: tensor<2x16x32x
     %u = graph.div %s, %two : (tensor<2x32x32xf32>, tensor<f32>) -> tensor<2x32x32xf32>
     %p = graph.softmax %u axis -1 : tensor<2x32x32xf32>
     %o = graph.matmul %p, %c : (tensor<2x32x32xf32>, tensor<2x32x16xf32>) -> tensor<2x32x16xf32>
+    graph.yield %o : tensor<2x32x16xf32>
+  }
+  func.return %y : tensor<2x32x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @rows_without_any_key_weigh_nothing
+func.func @rows_without_any_key_weigh_nothing(%s: tensor<2x32x32xf32>, %v: tensor<2x32x16xf32>) -> tensor<2x32x16xf32> {
+  // CHECK:      %[[E:.*]] = graph.exp
+  // CHECK-NEXT: %[[T:.*]] = graph.reduce %[[E]] kind "sum"
+  // CHECK-NEXT: %[[O:.*]] = graph.matmul %[[E]]
+  // CHECK-NEXT: %[[R:.*]] = graph.reciprocal %[[T]]
+  // CHECK-NEXT: %[[Y:.*]] = graph.mul %[[O]], %[[R]]
+  // CHECK-NEXT: %[[Z:.*]] = graph.constant dense<0.000000e+00>
+  // CHECK-NEXT: %[[C:.*]] = graph.greater %[[T]], %[[Z]]
+  // CHECK-NEXT: graph.where %[[C]], %[[Y]], %[[Z]]
+  // CHECK-NOT:  graph.isnan
+  %y = graph.fused (%a = %s : tensor<2x32x32xf32>, %c = %v : tensor<2x32x16xf32>) -> (tensor<2x32x16xf32>) {
+    %zero = graph.constant dense<0.0> : tensor<f32>
+    %p = graph.softmax %a axis -1 : tensor<2x32x32xf32>
+    %n = graph.isnan %p : (tensor<2x32x32xf32>) -> tensor<2x32x32xi1>
+    %w = graph.where %n, %zero, %p : (tensor<2x32x32xi1>, tensor<f32>, tensor<2x32x32xf32>) -> tensor<2x32x32xf32>
+    %o = graph.matmul %w, %c : (tensor<2x32x32xf32>, tensor<2x32x16xf32>) -> tensor<2x32x16xf32>
     graph.yield %o : tensor<2x32x16xf32>
   }
   func.return %y : tensor<2x32x16xf32>

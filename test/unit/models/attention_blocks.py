@@ -20,6 +20,7 @@ class Form:
     scale: "after" divides them; "before" scales the queries, "both" queries and keys.
     mask: "keys" adds a row for all queries, "full" a matrix, "causal" selects by a constant one.
     packed: queries, keys and values are parts of one input.
+    safe: rows without any key weigh nothing, instead of being no numbers.
     """
 
     queries: int
@@ -30,6 +31,7 @@ class Form:
     scale: str = "after"
     mask: str = "keys"
     packed: bool = False
+    safe: bool = False
 
 
 @dataclass
@@ -104,6 +106,9 @@ def attention_model(form: Form) -> onnx.ModelProto:
     block = Block(form)
     scores, _, v = block.scaled()
     weights = block.node("Softmax", block.masked(scores), axis=-1)
+    if form.safe:
+        zero = block.constant(np.float32(0))
+        weights = block.node("Where", block.node("IsNaN", weights), zero, weights)
     y = block.node("Transpose", block.node("MatMul", weights, v), perm=[0, 2, 1, 3])
     shape = [form.batch, form.queries, form.heads * form.width]
     y = block.node("Reshape", y, block.constant(np.array(shape, np.int64)))

@@ -72,13 +72,23 @@ def test_rows_without_any_key_are_not_a_number_and_no_others(form: Form):
     assert unknown == form.queries // 8 * form.heads * form.width
 
 
+@pytest.mark.parametrize("form", [replace(BASE, mask="full"), replace(LONG, mask="full")], ids=str)
+def test_guarded_rows_without_any_key_are_zero(form: Form):
+    error, unknown = errors(replace(form, safe=True), masked=-np.inf)
+    assert error < TOLERANCE
+    assert not unknown
+
+
 @pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("form", [BASE, replace(LONG, queries=9)], ids=str)
 def test_narrow_vectors(form: Form, target: str):
     assert errors(form, target=target)[0] < TOLERANCE
 
 
-@pytest.mark.parametrize(("form", "alone"), [(BASE, True), (LONG, True), (SIZES[1], False)])
+@pytest.mark.parametrize(
+    ("form", "alone"),
+    [(BASE, True), (replace(BASE, safe=True, packed=True), True), (LONG, True), (SIZES[1], False)],
+)
 def test_one_kernel_holds_it_all(form: Form, alone: bool):
     module = import_model(attention_model(form))
     run_passes(make_context(), module, [*expand("optimize-graph"), *expand("outline-kernels")])

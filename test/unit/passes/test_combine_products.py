@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from programs import assert_same, normal, op_names, program
 
+from nn_opt.passes.canonicalize import CanonicalizePass
 from nn_opt.passes.combine_products import CombineProductsPass
 
 TEXT = """
@@ -51,3 +52,29 @@ func.func @main(%x: tensor<3x12x2xf32>) -> tensor<3x2x4x2xf32> {
     x = np.arange(72, dtype=np.float32).reshape(3, 12, 2)
     assert_same(module, CombineProductsPass(), inputs=[x])
     assert op_names(module) == ["graph.reshape", "graph.slice"]
+
+
+def test_transpositions_meet_behind_a_view():
+    """As torch writes keys: heads side by side, in one axis, and apart again."""
+    module = program("""
+func.func @main(%x: tensor<2x5x3x4xf32>) -> tensor<2x3x4x5xf32> {
+  %h = graph.transpose %x perm [0, 2, 1, 3] : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>
+  %f = graph.reshape %h : (tensor<2x3x5x4xf32>) -> tensor<6x5x4xf32>
+  %t = graph.transpose %f perm [0, 2, 1] : (tensor<6x5x4xf32>) -> tensor<6x4x5xf32>
+  %y = graph.reshape %t : (tensor<6x4x5xf32>) -> tensor<2x3x4x5xf32>
+  func.return %y : tensor<2x3x4x5xf32>
+}""")
+    assert_same(module, CombineProductsPass(), CanonicalizePass())
+    assert op_names(module) == ["graph.transpose"]
+
+
+def test_a_transposition_of_regrouped_axes_stays():
+    module = program("""
+func.func @main(%x: tensor<2x4x3xf32>) -> tensor<4x2x3xf32> {
+  %h = graph.transpose %x perm [0, 2, 1] : (tensor<2x4x3xf32>) -> tensor<2x3x4xf32>
+  %f = graph.reshape %h : (tensor<2x3x4xf32>) -> tensor<2x4x3xf32>
+  %y = graph.transpose %f perm [1, 0, 2] : (tensor<2x4x3xf32>) -> tensor<4x2x3xf32>
+  func.return %y : tensor<4x2x3xf32>
+}""")
+    assert_same(module, CombineProductsPass())
+    assert op_names(module) == ["graph.transpose", "graph.reshape", "graph.transpose"]
