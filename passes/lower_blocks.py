@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -60,15 +61,11 @@ class Lowering:
         for op in list(block.ops):
             if self.changed is not None and op not in self.changed:
                 continue
-            match op:
-                case loop.ForOp():
-                    self.lower_for(op)
-                case loop.IfOp():
-                    self.lower_if(op)
-                case loop.BlockOp():
-                    self.lower_block(op)
-                case _:
-                    self.rebind(op)
+            rule = RULES.get(type(op))
+            if rule is None:
+                self.rebind(op)
+            else:
+                rule(self, op)
 
     def lower_for(self, nest: loop.ForOp) -> None:
         """for %i = 0 to 1 { body }  ->  body;  for %i = 0 to 0 { body }  ->  nothing"""
@@ -237,6 +234,13 @@ class Lowering:
         assert block is not None
         block.insert_op_before(new, before)
         return new.results[0]
+
+
+RULES: dict[type[Operation], Callable[[Lowering, Any], None]] = {
+    loop.ForOp: Lowering.lower_for,
+    loop.IfOp: Lowering.lower_if,
+    loop.BlockOp: Lowering.lower_block,
+}
 
 
 def erase(op: Operation) -> None:

@@ -57,7 +57,7 @@ def split_once(function: FuncOp) -> list[Operation]:
         pending = list(block.ops)
         while pending:
             op = pending.pop()
-            if isinstance(op, loop.ForOp) and (count := whole_iterations(op)):
+            if type(op) is loop.ForOp and (count := whole_iterations(op)):
                 found += [op, split(op, count)]
             else:
                 pending += [

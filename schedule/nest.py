@@ -32,7 +32,7 @@ def blocks_in(op: Operation) -> list[BlockOp]:
 
 
 def _blocks(op: Operation) -> Iterator[BlockOp]:
-    if isinstance(op, BlockOp):
+    if type(op) is BlockOp:  # quicker than `isinstance`, which asks abstract classes
         yield op
         return  # a block holds no block, and most ops of a kernel are inside blocks
     for region in op.regions:
@@ -55,7 +55,7 @@ def loops_around(op: Operation) -> list[ForOp]:
     found: list[ForOp] = []
     parent = op.parent_op()
     while parent is not None:
-        if isinstance(parent, ForOp):
+        if type(parent) is ForOp:
             found.append(parent)
         parent = parent.parent_op()
     return found[::-1]

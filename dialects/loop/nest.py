@@ -25,7 +25,6 @@ from xdsl.utils.exceptions import VerifyException
 from nn_opt.ir.affine_text import parse_index, print_index
 from nn_opt.ir.diagnostics import complaint
 
-
 BACKWARDS = "backwards"  # on a loop.for: from the last iteration to the first, which are free
 NUMBER = "nn.number"  # on a call in @main: its row in a profile
 
@@ -80,7 +79,7 @@ class ForOp(IRDLOperation):
     @property
     def index(self) -> BlockArgument:
         """The loop's variable."""
-        return self.body.block.args[0]
+        return self.regions[0].block.args[0]
 
     @property
     def trips(self) -> int:
