@@ -14,6 +14,10 @@ from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.defaults.rows import schedule_rows
 from nn_opt.schedule.defaults.sums import reduces_rows
 from nn_opt.schedule.defaults.tiled import choose_tile, schedule_tiled
+from nn_opt.schedule.defaults.vector_products import (
+    is_vector_product,
+    schedule_vector_product,
+)
 from nn_opt.schedule.defaults.windows import schedule_window, window_of
 from nn_opt.schedule.defaults.winograd import schedule_winograd, winograd_stages
 from nn_opt.schedule.loops import writes_inside
@@ -48,6 +52,10 @@ def _schedule_stages(schedule: Schedule, target: Target) -> None:
         for block in stages(schedule.function):
             schedule_pass(schedule, block.stage.data, target)
         return
+    if len(reductions) == 1 and is_vector_product(reductions[0]):
+        schedule_vector_product(schedule, reductions[0].stage.data, target)
+        _schedule_plain(schedule, target)
+        return
     one = len(reductions) == 1 and not reduces_rows(reductions[0], target)
     tile = choose_tile(reductions[0], target) if one else None
     if tile is None:
@@ -65,6 +73,13 @@ def _schedule_stages(schedule: Schedule, target: Target) -> None:
     for stage in untouched:
         if _is_plain(schedule, stage):
             schedule_pass(schedule, stage, target)
+
+
+def _schedule_plain(schedule: Schedule, target: Target) -> None:
+    """Schedule the stages without a reduction, which no primitive has touched."""
+    for block in stages(schedule.function):
+        if not is_reduction(block) and _is_plain(schedule, block.stage.data):
+            schedule_pass(schedule, block.stage.data, target)
 
 
 def _is_plain(schedule: Schedule, stage: str) -> bool:
