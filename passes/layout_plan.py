@@ -147,9 +147,11 @@ def admits_conv(op: Operation, plan: LayoutPlan) -> bool:
 def has_whole_groups(conv: graph.ConvOp, plan: LayoutPlan) -> bool:
     """Return whether no block of filters belongs to two groups, nor a block of channels read."""
     groups = conv.group.value.data
-    if not plan.reads_rows or element_type(conv.x) != Float32Type():
-        return False
     if shape_of(conv.w)[0] // groups % plan.lanes:
+        return False
+    if shape_of(conv.w)[1] % plan.lanes == 0 and sums_bytes(conv):
+        return True
+    if not plan.reads_rows or element_type(conv.x) != Float32Type():
         return False
     return shape_of(conv.w)[1] % plan.lanes == 0 or not plan.is_blocked(conv.x)
 

@@ -119,6 +119,7 @@ CONVS = [  # channels, filters, kernel, group, attributes
     (32, 32, 3, 32, "pads = [1, 1, 1, 1], group = 32"),
     (32, 32, 3, 32, "strides = [2, 2], pads = [1, 1, 1, 1], group = 32"),
     (8, 16, 3, 2, "pads = [2, 2, 2, 2], dilations = [2, 2], group = 2"),
+    (32, 64, 3, 2, "pads = [1, 1, 1, 1], group = 2"),
     (7, 5, 3, 1, "pads = [1, 0, 1, 2]"),
 ]
 KINDS = [("uint8", 117, "int8", True), ("int8", -9, "int8", True), ("uint8", 3, "uint8", False)]
