@@ -270,14 +270,20 @@ class _Move(IRDLOperation, ABC):
 
 @irdl_op_definition
 class ComputeAtOp(_Move):
-    """Compute what the body of `loop` reads of a stage at the start of that body."""
+    """Compute what the body of `loop` reads of a stage at the start of that body.
+
+    Stages behind the loop may read it too, if all iterations together make what they read.
+    """
 
     name = "sched.compute_at"
 
 
 @irdl_op_definition
 class ReverseComputeAtOp(_Move):
-    """Run a stage, on what the body of `loop` produced for it, at the end of that body."""
+    """Run a stage, on what the body of `loop` produced for it, at the end of that body.
+
+    If the body produces nothing for it, the stage takes what another in the body reads with it.
+    """
 
     name = "sched.reverse_compute_at"
 
