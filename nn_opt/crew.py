@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import socket
 import subprocess
@@ -18,8 +19,10 @@ from xdsl.dialects.func import FuncOp
 from nn_opt.dialects import graph
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
+from nn_opt.ir.remarks import is_collecting
 from nn_opt.ir.weights import arrays_of
 from nn_opt.passes.plan_memory import ALIASES
+from nn_opt.runtime.loader import RuntimeFault
 from nn_opt.runtime.threads import available_threads
 
 MOST = 3  # helpers; more would wait for this process
@@ -29,11 +32,14 @@ PROGRAM = "import sys; sys.path[:] = {path!r}; from nn_opt.helper import serve; 
 Lower = Callable[[ModuleOp], None]
 
 
-class HelperDied(RuntimeError):
+class HelperDied(RuntimeFault):
     """A helper ended before its work did: by a fault in the compiler, or for want of memory."""
 
     def __init__(self) -> None:
-        super().__init__("a process that helped to compile ended early; it may have said why above")
+        super().__init__(
+            "error: a process that helped to compile ended early; it may have said why above"
+            "\n  hint: with OMP_NUM_THREADS=1, compiling takes no help"
+        )
 
 
 class Helper:
@@ -46,7 +52,8 @@ class Helper:
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            program = PROGRAM.format(path=sys.path, channel=theirs.fileno())
+            path = [str(entry) for entry in sys.path]
+            program = PROGRAM.format(path=path, channel=theirs.fileno())
             self.process = subprocess.Popen(
                 [sys.executable, "-c", program],
                 stdin=subprocess.DEVNULL,
@@ -167,8 +174,8 @@ NO_CREW = Crew([])
 
 def crew_for(module: ModuleOp, target: str, options: str, *, deterministic: bool) -> Crew:
     """Return a crew for a model: with helpers if the process may use several cores."""
-    worth = sum(1 for _ in module.walk()) >= WORTH
-    count = min(available_threads() - 1, MOST) if worth and sys.executable else 0
+    worth = sum(1 for _ in module.walk()) >= WORTH and can_help()
+    count = min(available_threads() - 1, MOST) if worth else 0
     helpers: list[Helper] = []
     try:
         for _ in range(count):
@@ -176,6 +183,12 @@ def crew_for(module: ModuleOp, target: str, options: str, *, deterministic: bool
     except OSError:  # no more processes are allowed: there is less help, and the same result
         pass
     return Crew(helpers)
+
+
+def can_help() -> bool:
+    """Return whether helpers can be started here, and would not keep remarks to themselves."""
+    program = os.path.basename(sys.executable or "")  # of an application, it is not Python
+    return program.startswith("python") and not is_collecting()
 
 
 def _is_divisible(module: ModuleOp) -> bool:

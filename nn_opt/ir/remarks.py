@@ -39,6 +39,11 @@ def collect_remarks() -> Generator[list[Remark]]:
         _collected.reset(token)
 
 
+def is_collecting() -> bool:
+    """Return whether anybody wants remarks."""
+    return _collected.get() is not None
+
+
 def remark(op: Operation, pass_name: str, text: str) -> None:
     """State a decision about `op`."""
     collected = _collected.get()

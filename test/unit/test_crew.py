@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import deque
 
 import numpy as np
@@ -16,6 +17,7 @@ from bench.models import build_small, sample_inputs
 from nn_opt import crew
 from nn_opt.crew import Helper, HelperDied
 from nn_opt.ir.parsing import make_context, parse_module
+from nn_opt.ir.remarks import collect_remarks
 from nn_opt.pipelines import expand, run_passes
 
 KERNEL = """
@@ -71,6 +73,14 @@ def test_small_models_need_no_help(monkeypatch):
     monkeypatch.setattr(crew, "available_threads", lambda: 8)
     nn_opt.compile(build_small("mlp"), cache=False)
     assert not helpers
+
+
+def test_nobody_helps_where_remarks_are_collected_or_python_is_part_of_something(monkeypatch):
+    assert crew.can_help()
+    with collect_remarks():
+        assert not crew.can_help()
+    monkeypatch.setattr(sys, "executable", "/opt/studio/bin/studio")
+    assert not crew.can_help()
 
 
 def test_a_module_of_several_objects_comes_out_of_the_cache(monkeypatch, tmp_path):
