@@ -59,6 +59,7 @@ class Helper:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
+                process_group=0,  # Ctrl-C is this process's to answer
             )
         self._channel = ours
         self._stream: Any = ours.makefile("rb")
