@@ -29,6 +29,7 @@ from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around
 from nn_opt.schedule.schedule import Schedule
 
 FEW_COLUMNS = 2  # of a matrix product, whose factors its rows share all the same
+LEAST_TILES = 8  # in a strip, for which a panel of weights comes from a cache further away
 PANEL = 4096  # elements; fewer are there before they are missed
 
 
@@ -204,7 +205,30 @@ def _tile_loops(schedule: Schedule, stage: str, tile: Tile, target: Target) -> l
     schedule.reorder(*order, *reduce, *inner, lane)
     if reduce[-1].trips == 4 and is_contraction(block) and len(reduce) > 1:
         schedule.unroll(reduce[-1])
+    if panels_first and _is_product(block):
+        return _take_strips_of_rows(schedule, order, tile.rows * _bytes_of_row(block), target)
     return take_strips(schedule, stage, outer, order, target)
+
+
+def _take_strips_of_rows(
+    schedule: Schedule, order: list[ForOp], tile_bytes: int, target: Target
+) -> list[ForOp]:
+    """Let as many tiles as half of L2 takes meet all panels, before the next ones do.
+
+    for %panel { for %rows { .. } }  ->  for %strip { for %panel { for %rows { .. } } }
+    """
+    *around, panel, rows = order
+    most = target.l2_bytes // 2 // tile_bytes
+    if most < LEAST_TILES or rows.trips * tile_bytes <= 2 * target.l2_bytes or panel.trips == 1:
+        return order
+    strip, row = schedule.split(rows, even(rows.trips, most))
+    schedule.reorder(*around, strip, panel, row)
+    return [*around, strip, panel, row]
+
+
+def _bytes_of_row(block: BlockOp) -> int:
+    """Return the bytes that a row of a product's left side has."""
+    return 4 * block.axis_sizes[reduce_axes(block)[0]]
 
 
 def _panels_first(block: BlockOp, tile: Tile, loops: list[ForOp]) -> bool:
