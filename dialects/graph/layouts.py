@@ -157,10 +157,10 @@ def _weights(layout: str) -> Layout:
 def _blocked_group(x: Sequence[int], w: Sequence[int], group: int, block: int) -> int:
     """Return the group count on padded channels: 1, or all of them for a depthwise conv.
 
-    Groups of several channels have no padding: their filters are whole blocks, and so are their
-    channels if those are in blocks, as x has no more of them than the weights.
+    Groups of whole blocks of filters have no padding; their channels are whole blocks, too, if
+    those are in blocks, as x has no more of them than the weights.
     """
-    if group == 1 or (w[1] > 1 and x[1] == group * w[1] and w[0] % (group * block) == 0):
+    if group == 1 or (x[1] == group * w[1] and w[0] % (group * block) == 0):
         return group
     padded = -(-group // block) * block
     if w[1] != 1 or x[1] not in (padded, UNKNOWN) or w[0] not in (padded, UNKNOWN):

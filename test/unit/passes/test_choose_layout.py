@@ -203,3 +203,15 @@ def test_groups_of_whole_blocks_are_blocked(channels: int, group: int, layouts: 
     assert_close(module, ChooseLayoutPass(), tolerance=1e-5)
     convs = [op for op in module.walk() if isinstance(op, graph.ConvOp)]
     assert [op.layout.data for op in convs if op.layout] == layouts
+
+
+def test_a_group_may_have_one_channel_and_a_block_of_filters():
+    text = f"""
+      func.func @main(%x: tensor<1x4x9x9xf32>) -> tensor<1x64x9x9xf32> {{
+        {constant("w", 64, 1, 3, 3)}
+        {conv("%y", "%x", "%w", (1, 4, 9, 9), (64, 1, 3, 3), 4)}
+        func.return %y : tensor<1x64x9x9xf32>
+      }}"""
+    module = program(text, w=normal(64, 1, 3, 3))
+    assert_close(module, ChooseLayoutPass(), tolerance=1e-5)
+    assert "graph.layout_transform" in op_names(module)
