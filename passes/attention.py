@@ -16,7 +16,7 @@ from nn_opt.passes.constants import is_float, splat_of
 from nn_opt.passes.fusion_costs import is_static_tensor
 
 POINTWISE = (Fusion.ELEMENTWISE, Fusion.BROADCAST)
-FEWEST = 16  # keys, and elements of a head: less than a vector of them takes other schedules
+FEWEST = 8  # keys, and elements of a head: less than half a vector takes other schedules
 QUERIES = 4  # rows that share what is read of the keys; fewer are products of vectors
 ROWS = 8  # of scores that are computed together
 LONGEST_ROW = 1024  # keys: some rows of scores and of weights, on the stack of a thread

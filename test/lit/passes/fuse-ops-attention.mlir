@@ -82,11 +82,11 @@ func.func @one_query(%q: tensor<2x1x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor
 // -----
 
 // CHECK-LABEL: @few_keys
-func.func @few_keys(%q: tensor<2x8x16xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x8x16xf32>) -> tensor<2x8x16xf32> {
+func.func @few_keys(%q: tensor<2x8x16xf32>, %k: tensor<2x16x7xf32>, %v: tensor<2x7x16xf32>) -> tensor<2x8x16xf32> {
   // CHECK-COUNT-3: graph.fused
-  %s = graph.matmul %q, %k : (tensor<2x8x16xf32>, tensor<2x16x8xf32>) -> tensor<2x8x8xf32>
-  %p = graph.softmax %s axis -1 : tensor<2x8x8xf32>
-  %o = graph.matmul %p, %v : (tensor<2x8x8xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  %s = graph.matmul %q, %k : (tensor<2x8x16xf32>, tensor<2x16x7xf32>) -> tensor<2x8x7xf32>
+  %p = graph.softmax %s axis -1 : tensor<2x8x7xf32>
+  %o = graph.matmul %p, %v : (tensor<2x8x7xf32>, tensor<2x7x16xf32>) -> tensor<2x8x16xf32>
   func.return %o : tensor<2x8x16xf32>
 }
 

@@ -22,6 +22,8 @@ SIZES = [
     Form(queries=1, keys=128, width=64),
     Form(queries=7, keys=7, width=32),
     Form(queries=7, keys=128, width=80),
+    Form(queries=40, keys=40, width=15, heads=8, mask="none"),
+    Form(queries=9, keys=9, width=8),
     Form(queries=128, keys=128, width=32),
     Form(queries=128, keys=128, width=64, heads=1),
     Form(queries=197, keys=197, width=64),
