@@ -42,9 +42,13 @@ def _sign(x: Scalar) -> Scalar:
 
 
 def _sigmoid(x: Scalar) -> Scalar:
-    """exp(x) / (1 + exp(x)), of more than 40 that is 1; 2.5 ulp, also of subnormal results."""
-    power = x.minimum(40.0).call("exp")
-    return power / (power + 1)
+    """1 - q or e (1 - q), where e = exp(-abs(x)) and q = e / (1 + e); 2 ulp, of subnormals, too.
+
+    e / (1 + e) alone would round 1 + e at the price of a whole ulp of the result.
+    """
+    power = (-abs(x)).call("exp")
+    share = power / (power + 1)
+    return x.compare("lt", 0).select(power - share * power, 1 - share)
 
 
 def _softplus(x: Scalar) -> Scalar:
