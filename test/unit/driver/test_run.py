@@ -198,5 +198,6 @@ def test_compile_for_another_machine(model, tmp_path):
 def test_mistakes_of_compile(model, tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CC", "")
+    monkeypatch.setenv("PATH", str(tmp_path))  # no compiler for other machines either
     assert nn_compile([model, *arguments]) == 1
     assert message in capsys.readouterr().err

@@ -13,9 +13,9 @@ from nn_opt.backends.llvm.library import header, identifier, library_object
 from nn_opt.backends.llvm.object import emit_assembly, emit_object, optimized
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.target import host, target_named
-from nn_opt.runtime.artifact import pack_weights
 from nn_opt.runtime.loader import symbols
 from nn_opt.runtime.manifest import Manifest, TensorInfo
+from nn_opt.runtime.weights import pack_weights
 
 COMPILER = shutil.which("cc")
 F32 = np.dtype(np.float32)
