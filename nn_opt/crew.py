@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import pickle
 import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
@@ -20,7 +19,9 @@ from nn_opt.dialects import graph
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.remarks import is_collecting
+from nn_opt.ir.resources import Array
 from nn_opt.ir.weights import arrays_of
+from nn_opt.messages import receive, send
 from nn_opt.passes.plan_memory import ALIASES
 from nn_opt.runtime.loader import RuntimeFault
 from nn_opt.runtime.threads import available_threads
@@ -62,8 +63,8 @@ class Helper:
                 process_group=0,  # Ctrl-C is this process's to answer
             )
         self._channel = ours
-        self._stream: Any = ours.makefile("rb")
-        self._send((target, options))
+        self._stream: Any = ours.makefile("rwb")
+        self._send([target, options])
 
     def lower(self, queue: deque[ModuleOp]) -> list[FuncOp]:
         """Lower kernels from a queue that others take from, too; return their declarations."""
@@ -75,9 +76,8 @@ class Helper:
                     kernel = queue.popleft()
                 except IndexError:  # another was quicker
                     break
-                self._send(
-                    ("lower", print_module(kernel, generic=True, locations=True), arrays_of(kernel))
-                )
+                text = print_module(kernel, generic=True, locations=True)
+                self._send(["lower", text], arrays_of(kernel))
                 waiting += 1
             if not waiting:
                 return [_function(answer) for answer in answers]
@@ -86,7 +86,7 @@ class Helper:
 
     def emit(self, aliases: dict[str, list[int]]) -> bytes:
         """Return the object file of all kernels that this helper has lowered."""
-        self._send(("emit", aliases))
+        self._send(["emit", aliases])
         return self._receive()
 
     def close(self) -> None:
@@ -96,20 +96,17 @@ class Helper:
         self._stream.close()
         self._channel.close()
 
-    def _send(self, message: object) -> None:
+    def _send(self, request: list[object], arrays: Mapping[str, Array] | None = None) -> None:
         try:
-            self._channel.sendall(pickle.dumps(message))
+            send(self._stream, request, arrays)
         except OSError as error:
             raise HelperDied from error
 
     def _receive(self) -> Any:
         try:
-            answer = pickle.load(self._stream)
+            return receive(self._stream)[0]
         except (EOFError, OSError) as error:
             raise HelperDied from error
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
 
 
 class Crew:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import pickle
 import socket
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from nn_opt.backends.llvm import print_module as print_llvm
 from nn_opt.backends.llvm.object import emit_object
 from nn_opt.collector import quiet_collector
-from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.resources import Array
 from nn_opt.ir.target import target_named
+from nn_opt.messages import FAULTS, receive, send, send_bytes, send_fault
 from nn_opt.passes.plan_memory import ALIASES
 from nn_opt.passes.plan_memory_declared import declaration_of
 from nn_opt.pipelines import COMPILE, expand, run_passes, scheduling_at_once, stages
-
-FAULTS = (VerifyException, PassFailedException, DiagnosticError)  # for the user, worded finally
 
 
 class Kernels:
@@ -59,19 +55,23 @@ def serve(descriptor: int) -> None:
     with socket.socket(fileno=descriptor) as channel, quiet_collector():
         stream: Any = channel.makefile("rwb")
         try:
-            kernels = Kernels(*pickle.load(stream))
+            settings, _ = receive(stream)
+            kernels = Kernels(*settings)
             while True:
-                method, *arguments = pickle.load(stream)
-                pickle.dump(_answer(kernels, method, arguments), stream)
-                stream.flush()
+                (method, argument), weights = receive(stream)
+                _answer(kernels, method, argument, weights, stream)
         except (EOFError, BrokenPipeError, ConnectionResetError):  # the other process has done
             return
 
 
-def _answer(kernels: Kernels, method: str, arguments: list[Any]) -> object:
-    """Return a method's result, or a fault that is the user's to mend."""
+def _answer(
+    kernels: Kernels, method: str, argument: Any, weights: dict[str, Array], stream: Any
+) -> None:
+    """Send a method's result, or a fault that is the user's to mend."""
     try:
-        return getattr(kernels, method)(*arguments)
+        if method == "emit":
+            send_bytes(stream, kernels.emit(argument))
+        else:
+            send(stream, kernels.lower(argument, weights))
     except FAULTS as fault:
-        kind = next(kind for kind in type(fault).__mro__ if kind in FAULTS)
-        return kind(str(fault))
+        send_fault(stream, fault)
