@@ -9,6 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -93,7 +94,8 @@ class Helper:
         """End the process."""
         self.process.kill()  # so that a thread that waits for its answer sees the end
         self.process.wait()
-        self._stream.close()
+        with suppress(OSError):  # what was not sent has nobody to read it
+            self._stream.close()
         self._channel.close()
 
     def _send(self, request: list[object], arrays: Mapping[str, Array] | None = None) -> None:
