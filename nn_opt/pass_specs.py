@@ -104,31 +104,24 @@ def _option_value(what: str, text: str, type_: Any) -> Any:
         raise DiagnosticError(f"error: {what} is '{text}', expected {wanted}") from error
 
 
-def split_passes(text: str) -> list[tuple[str, str]]:
-    """Return the (name, options) pairs of `builtin.module(a,b{x=1})` or of `a,b{x=1}`."""
-    text = text.strip()
-    if anchored := re.fullmatch(r"([a-z_.]+)\((.*)\)", text, re.DOTALL):
-        if anchored[1] != "builtin.module":
-            hint = "passes run on the whole module: builtin.module(...)"
-            raise DiagnosticError(f"error: no pass runs on '{anchored[1]}'\n  hint: {hint}")
-        text = anchored[2]
-    pairs: list[tuple[str, str]] = []
-    for part in _split_commas(text):
-        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\{(.*)\})?\s*", part, re.DOTALL)
-        if match is None:
-            raise DiagnosticError(f"error: expected a pass or pipeline, got '{part.strip()}'")
-        pairs.append((match[1], match[2] or ""))
-    return pairs
+def spec_of(step: ModulePass) -> str:
+    """Return a pass as text with all its options: `name{key=value key=1,2}`."""
+    pairs = [
+        f"{key}={_text(getattr(step, key.replace('-', '_')))}" for key in field_types(type(step))
+    ]
+    return f"{step.name}{{{' '.join(pairs)}}}" if pairs else step.name
 
 
-def _split_commas(text: str) -> list[str]:
-    """Split at the commas outside of braces; no text has no parts."""
-    parts = [""]
-    depth = 0
-    for char in text:
-        depth += (char == "{") - (char == "}")
-        if char == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return [] if parts == [""] else parts
+def _text(value: object) -> str:
+    """Return the value of an option as `_option_value` reads it."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return ",".join(map(_text, cast(tuple[object, ...], value)))
+        case str() if not re.fullmatch(r"[\w.,:/+-]+", value):
+            return f"'{value}'" if '"' in value else f'"{value}"'
+        case _:
+            return str(value)

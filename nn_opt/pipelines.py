@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.pass_specs import field_types, make_pass, split_options, split_passes, suggestion
+from nn_opt.pass_specs import field_types, make_pass, split_options, suggestion
 from nn_opt.registry import PASSES, load_pass
 
 OPTIMIZE_GRAPH = (
@@ -111,11 +111,6 @@ def scheduling_at_once(passes: Sequence[ModulePass]) -> list[ModulePass]:
         if tuple(step.name for step in pair) == ("default-schedules", "apply-schedule"):
             steps[k] = make_pass(pair[0].name, "apply-now")
     return steps
-
-
-def parse_pipeline(text: str) -> list[ModulePass]:
-    """Return the passes of a text such as `canonicalize,fuse-ops{max-depth=4}`."""
-    return [step for name, options in split_passes(text) for step in expand(name, options)]
 
 
 class Instrument(Protocol):

@@ -45,6 +45,40 @@ PASSES = {
     "convert-loop-to-scf": "nn_opt.conversion.loop_to_scf:ConvertLoopToScfPass",
 }
 
+# What looks at one function at a time, so that func.func(...) may hold it.
+FUNCTION_PASSES = frozenset(
+    {
+        "infer-shapes",
+        "canonicalize",
+        "recognize-int8",
+        "fold-constants",
+        "simplify-inference",
+        "recognize-gelu",
+        "combine-products",
+        "fold-scale-axis",
+        "cse",
+        "dce",
+        "unfold-conv-transpose",
+        "unsqueeze-windows",
+        "pack-matmuls",
+        "choose-layout",
+        "lower-precision",
+        "choose-convolution",
+        "fuse-ops",
+        "keep-wide",
+        "stream-softmax",
+        "convert-graph-to-tensor",
+        "convert-tensor-to-loop",
+        "lower-blocks",
+        "flatten-accesses",
+        "partition-loops",
+        "compact-buffers",
+        "tensorize-loops",
+        "vectorize-loops",
+        "expand-math",
+    }
+)
+
 
 def load_pass(name: str) -> type[ModulePass]:
     """Return the class of a pass; KeyError for a name without a row."""

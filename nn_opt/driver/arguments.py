@@ -10,12 +10,13 @@ from typing import Any, NoReturn
 
 from nn_opt import __version__
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.pass_specs import split_passes, suggestion
+from nn_opt.pass_specs import suggestion
+from nn_opt.pipeline_text import Call, Entry, parse_text, read_text
 from nn_opt.pipelines import PIPELINES
 from nn_opt.registry import PASSES
 
 _PASS_FLAG = re.compile(r"--([a-z][\w-]*)(?:\{(.*)\}|=(.*))?", re.DOTALL)
-_PIPELINE = "--pass-pipeline"
+_PIPELINE_FLAGS = {"--pass-pipeline": parse_text, "--pass-pipeline-file": read_text}
 _CHECK_TOLERANCE = 1e-5  # of the largest element; sums in another order differ by about 1e-6
 
 # argparse would take the file name after a flag with an optional value for that value.
@@ -29,7 +30,7 @@ _WITHOUT_VALUE = {
 class Options:
     """What the user asked for."""
 
-    passes: list[tuple[str, str]]
+    passes: list[Entry]
     input: str
     output: str
     split_input_file: bool
@@ -38,6 +39,7 @@ class Options:
     print_before: list[str]
     print_after: list[str]
     print_after_change: bool
+    dump_pass_pipeline: bool
     timing: bool
     allow_unregistered_dialect: bool
     print_op_generic: bool
@@ -81,20 +83,21 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     return Options(passes=passes, **values)
 
 
-def split_pass_flags(argv: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the (pass, options) pairs in order, and the arguments that are no passes."""
-    passes: list[tuple[str, str]] = []
+def split_pass_flags(argv: Sequence[str]) -> tuple[list[Entry], list[str]]:
+    """Return the passes called for in order, and the arguments that are no passes."""
+    passes: list[Entry] = []
     rest: list[str] = []
     pending = iter(argv)
     for argument in pending:
-        if argument == _PIPELINE or argument.startswith(f"{_PIPELINE}="):
-            inline = argument.partition("=")[2]
-            passes += split_passes(inline or next(pending, ""))
+        key, assigned, value = argument.partition("=")
+        if key in _PIPELINE_FLAGS:
+            value = value if assigned else next(pending, "")
+            passes += _PIPELINE_FLAGS[key](value)
             continue
         flag = _PASS_FLAG.fullmatch(argument)
         name = flag[1].replace("_", "-") if flag else ""
         if flag and (name in PASSES or name in PIPELINES):
-            passes.append((name, flag[2] or flag[3] or ""))
+            passes.append(Call(name, flag[2] or flag[3] or ""))
         else:
             rest.append(_WITHOUT_VALUE.get(argument, argument))
     return passes, rest
@@ -120,7 +123,8 @@ def _make_parser() -> argparse.ArgumentParser:
         prog="nn-opt",
         description="Read a model (.onnx) or textual IR, run passes in order, print IR.",
         epilog="Each pass and pipeline is a flag: --fuse-ops, --fuse-ops{max-depth=4}; "
-        "see --list-passes and --pass-help=NAME.",
+        "see --list-passes and --pass-help=NAME. --pass-pipeline=TEXT and "
+        "--pass-pipeline-file=FILE run builtin.module(a,func.func(b{x=1},c)).",
         allow_abbrev=False,
     )
     parser.add_argument("input", nargs="?", default="-", help="file to read; - is standard input")
@@ -136,6 +140,7 @@ def _add_switches(parser: argparse.ArgumentParser) -> None:
     switches = {
         "split-input-file": "treat the parts between `// -----` as files of their own",
         "verify-diagnostics": "check the messages against `// expected-error@+1 {{...}}`",
+        "dump-pass-pipeline": "print the pipeline that runs, with all options, to stderr",
         "timing": "print the time of each pass to stderr",
         "allow-unregistered-dialect": "accept operations that no dialect defines",
         "print-op-generic": "print the generic form of every operation",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +17,8 @@ from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.remarks import collect_remarks
 from nn_opt.ir.verify import verify
-from nn_opt.pipelines import expand, run_passes
+from nn_opt.pipelines import run_passes
+from nn_opt.plans import Member, make_plan, print_plan, steps_of
 
 USER_ERRORS = (DiagnosticError, DiagnosticException, InterpretationError)
 
@@ -61,11 +63,14 @@ class Outcome:
 
 
 def _run(options: Options) -> int:
+    plan = make_plan(options.passes)
+    if options.dump_pass_pipeline:
+        sys.stderr.write(print_plan(plan))
     clock = Clock()
     outcomes: list[Outcome] = []
     problems: list[str] = []
     for chunk in read_chunks(options):
-        outcome = _process(chunk, options, clock)
+        outcome = _process(chunk, options, plan, clock)
         outcomes.append(outcome)
         problems += _problems(chunk, outcome, options)
         if options.remarks:
@@ -90,12 +95,12 @@ def _problems(chunk: Chunk, outcome: Outcome, options: Options) -> list[str]:
     return mismatches(expected, [message_of(text) for text in said], chunk.filename)
 
 
-def _process(chunk: Chunk, options: Options, clock: Clock) -> Outcome:
+def _process(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Clock) -> Outcome:
     """Load, transform and print one part."""
     with collect_remarks() as remarks:
         text = error = ""
         try:
-            text = _transform(chunk, options, clock)
+            text = _transform(chunk, options, plan, clock)
         except USER_ERRORS as caught:
             if options.debug and not options.verify_diagnostics:
                 raise
@@ -105,9 +110,8 @@ def _process(chunk: Chunk, options: Options, clock: Clock) -> Outcome:
     return Outcome(text, error, [str(remark) for remark in remarks])
 
 
-def _transform(chunk: Chunk, options: Options, clock: Clock) -> str:
+def _transform(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Clock) -> str:
     ctx = make_context(allow_unregistered=options.allow_unregistered_dialect)
-    passes = [step for name, text in options.passes for step in expand(name, text)]
     clock.start()
     module = load(ctx, chunk, options)
     clock.stop("(read)")
@@ -118,7 +122,7 @@ def _transform(chunk: Chunk, options: Options, clock: Clock) -> str:
         from nn_opt.ir.target import set_target, target_named
 
         set_target(module, target_named(options.target).name)
-    run_passes(ctx, module, passes, make_instruments(options, clock))
+    run_passes(ctx, module, steps_of(plan), make_instruments(options, clock))
     return _emit(module, options, clock)
 
 

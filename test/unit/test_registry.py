@@ -6,9 +6,9 @@ import pytest
 from xdsl.passes import ModulePass
 
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.pass_specs import field_types, make_pass, split_options, split_passes
-from nn_opt.pipelines import PIPELINES, expand, parse_pipeline
-from nn_opt.registry import PASSES, load_pass
+from nn_opt.pass_specs import field_types, make_pass, split_options
+from nn_opt.pipelines import PIPELINES, expand
+from nn_opt.registry import FUNCTION_PASSES, PASSES, load_pass
 
 
 @pytest.mark.parametrize("name", PASSES)
@@ -30,26 +30,15 @@ def test_file_has_the_name_of_the_pass(name: str):
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pipeline_is_made_of_passes(name: str):
-    assert [step.name for step in expand(name)] == [
-        pair[0] for pair in split_passes(",".join(PIPELINES[name]))
-    ]
+    assert [step.name for step in expand(name)] == list(PIPELINES[name])
+
+
+def test_what_runs_on_functions_is_a_pass():
+    assert FUNCTION_PASSES <= PASSES.keys()
 
 
 def test_no_pipeline_has_the_name_of_a_pass():
     assert not PIPELINES.keys() & PASSES.keys()
-
-
-def test_pipeline_text():
-    assert split_passes("builtin.module(a, b{x=1 y=2,3})") == [("a", ""), ("b", "x=1 y=2,3")]
-    assert split_passes("a,b") == [("a", ""), ("b", "")]
-    assert split_passes("") == []
-    assert [step.name for step in parse_pipeline("cse,dce")] == ["cse", "dce"]
-
-
-@pytest.mark.parametrize("text", ["a(b", "a,,b", "a{", "func.func(a)"])
-def test_broken_pipeline_text_is_a_message(text: str):
-    with pytest.raises(DiagnosticError):
-        split_passes(text)
 
 
 def test_option_text():

@@ -9,7 +9,8 @@ from onnx_text import in_onnxruntime, relative_error
 from bench import models
 from nn_opt.frontends.onnx import describe_inputs, import_model
 from nn_opt.ir.parsing import make_context
-from nn_opt.pipelines import OPTIMIZE_GRAPH, parse_pipeline, run_passes
+from nn_opt.pipelines import OPTIMIZE_GRAPH, run_passes
+from nn_opt.plans import parse_pipeline
 from nn_opt.reference import run
 
 PASSES = ",".join([*OPTIMIZE_GRAPH, "outline-kernels", "convert-graph-to-tensor"])

@@ -11,7 +11,8 @@ import pytest
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.verify import verify
-from nn_opt.pipelines import parse_pipeline, run_passes
+from nn_opt.pipelines import run_passes
+from nn_opt.plans import parse_pipeline
 from nn_opt.reference import run
 
 FLOATS = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.maximumf")
