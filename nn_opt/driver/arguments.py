@@ -23,6 +23,7 @@ _CHECK_TOLERANCE = 1e-5  # of the largest element; sums in another order differ 
 _WITHOUT_VALUE = {
     "--check": f"--check={_CHECK_TOLERANCE}",
     "--show-dialects": "--show-dialects=all",
+    "--timing": "--timing=tree",
 }
 
 
@@ -40,7 +41,9 @@ class Options:
     print_after: list[str]
     print_after_change: bool
     dump_pass_pipeline: bool
-    timing: bool
+    print_change: bool
+    print_tree_dir: str | None
+    timing: str | None
     allow_unregistered_dialect: bool
     print_op_generic: bool
     print_locations: bool
@@ -141,7 +144,6 @@ def _add_switches(parser: argparse.ArgumentParser) -> None:
         "split-input-file": "treat the parts between `// -----` as files of their own",
         "verify-diagnostics": "check the messages against `// expected-error@+1 {{...}}`",
         "dump-pass-pipeline": "print the pipeline that runs, with all options, to stderr",
-        "timing": "print the time of each pass to stderr",
         "allow-unregistered-dialect": "accept operations that no dialect defines",
         "print-op-generic": "print the generic form of every operation",
         "print-locations": "print the source location of every operation",
@@ -190,6 +192,18 @@ def _add_dumps(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the module after each pass that changed it, to stderr",
     )
+    parser.add_argument(
+        "--print-ir-change",
+        dest="print_change",
+        action="store_true",
+        help="print what each pass changed, as a unified diff, to stderr",
+    )
+    parser.add_argument(
+        "--print-ir-tree-dir",
+        dest="print_tree_dir",
+        metavar="DIR",
+        help="write the module after each pass to a numbered file of this folder",
+    )
 
 
 def _add_values(parser: argparse.ArgumentParser) -> None:
@@ -201,6 +215,11 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     add("--target", metavar="NAME", help="machine to compile for; host is this one")
     add("--dim", action="append", default=[], metavar="N=1", help="size of a model's dimension")
     add("--emit", choices=("mlir", "llvm-ir"), default="mlir", help="what to print")
+    add(
+        "--timing",
+        choices=("tree", "json"),
+        help="print the time of each phase, pipeline and pass to stderr (default: tree)",
+    )
     add(
         "--check",
         type=float,

@@ -25,6 +25,7 @@ class Chunk:
     filename: str
     text: str | None
     first_line: int = 1
+    part: int = 0  # its number from 1 on, if there are several
 
 
 def read_chunks(options: Options) -> list[Chunk]:
@@ -55,8 +56,8 @@ def _split(filename: str, content: bytes, split: bool) -> list[Chunk]:
     starts = [0, *(match.end() for match in _SPLIT_LINE.finditer(text))]
     ends = [*(match.start() for match in _SPLIT_LINE.finditer(text)), len(text)]
     return [
-        Chunk(filename, text[start:end], text.count("\n", 0, start) + 1)
-        for start, end in zip(starts, ends, strict=True)
+        Chunk(filename, text[start:end], text.count("\n", 0, start) + 1, part)
+        for part, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
     ]
 
 

@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from nn_opt.driver.arguments import Options, parse_arguments
-from nn_opt.driver.instruments import Clock, make_instruments
+from nn_opt.driver.instruments import make_instruments
 from nn_opt.driver.sources import SPLIT, Chunk, load, read_chunks
+from nn_opt.driver.timing import Clock
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
@@ -76,7 +77,7 @@ def _run(options: Options) -> int:
         if options.remarks:
             sys.stderr.writelines(f"{remark}\n" for remark in outcome.remarks)
     if options.timing:
-        sys.stderr.write(clock.report())
+        sys.stderr.write(clock.report(plan, options.timing))
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
     if problems:
         return 1
@@ -122,7 +123,7 @@ def _transform(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Cl
         from nn_opt.ir.target import set_target, target_named
 
         set_target(module, target_named(options.target).name)
-    run_passes(ctx, module, steps_of(plan), make_instruments(options, clock))
+    run_passes(ctx, module, steps_of(plan), make_instruments(options, clock, chunk.part))
     return _emit(module, options, clock)
 
 

@@ -13,7 +13,7 @@
 // DUMP:      IR Dump After cse
 // CHANGE-NOT: IR Dump After canonicalize
 // CHANGE:    IR Dump After cse
-// TIME:      ms  cse
+// TIME:      %)  cse
 // ARITH:     arith.addf
 // HELP:      --cse
 // HELP:      no options

@@ -1,0 +1,39 @@
+"""What passes change is coloured for people, and plain for programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from nn_opt.driver import main
+
+TWICE = """func.func @twice(%x: f32) -> (f32, f32) {
+  %a = arith.mulf %x, %x : f32
+  %b = arith.mulf %x, %x : f32
+  func.return %a, %b : f32, f32
+}
+"""
+
+
+@pytest.mark.parametrize(("terminal", "no_color"), [(True, False), (True, True), (False, False)])
+def test_a_diff_is_coloured_on_a_terminal_only(
+    terminal: bool,
+    no_color: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    path = tmp_path / "twice.mlir"
+    path.write_text(TWICE)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    assert main(["--print-ir-change", "--cse", str(path)]) == 0
+    err = capsys.readouterr().err
+    removed = "-    %b = arith.mulf %x, %x : f32"
+    coloured = terminal and not no_color
+    assert ("\x1b" in err) == coloured
+    assert (f"\x1b[31m{removed}\x1b[0m\n" if coloured else f"\n{removed}\n") in err
