@@ -59,6 +59,10 @@ class Options:
     emit: str
     remarks: bool
     debug: bool
+    debug_counter: list[str]
+    crash_reproducer: str | None
+    run_reproducer: bool
+    bisect: str | None
 
     @property
     def dims(self) -> dict[str, int]:
@@ -136,6 +140,7 @@ def _make_parser() -> argparse.ArgumentParser:
     _add_switches(parser)
     _add_dumps(parser)
     _add_values(parser)
+    _add_debugging(parser)
     return parser
 
 
@@ -225,4 +230,26 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="RTOL",
         help="run the module before and after each pass and compare (default: 1e-5)",
+    )
+
+
+def _add_debugging(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--crash-reproducer",
+        metavar="FILE",
+        help="if a pass fails, write what it was given, and the pipeline, to this file",
+    )
+    add("--run-reproducer", action="store_true", help="the input is such a file: replay it")
+    add(
+        "--debug-counter",
+        action="append",
+        default=[],
+        metavar="PASS=N",
+        help="let only the first N rewrites of a pass happen",
+    )
+    add(
+        "--bisect",
+        metavar="CMD",
+        help="find the first pass, and rewrite in it, after which `CMD file` fails",
     )

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from nn_opt.driver.arguments import Options, parse_arguments
 from nn_opt.driver.instruments import make_instruments
+from nn_opt.driver.reproducer import Progress, internal_error, recorded_arguments, watch
 from nn_opt.driver.sources import SPLIT, Chunk, load, read_chunks
 from nn_opt.driver.timing import Clock
 from nn_opt.ir.diagnostics import DiagnosticError
@@ -29,6 +31,8 @@ def run_tool(argv: list[str]) -> int:
     debug = "--debug" in argv
     try:
         options = parse_arguments(argv)
+        if options.run_reproducer:
+            options = parse_arguments([*recorded_arguments(options.input), *argv])
         information = _information(options)
         if information is not None:
             sys.stdout.write(information)
@@ -98,20 +102,30 @@ def _problems(chunk: Chunk, outcome: Outcome, options: Options) -> list[str]:
 
 def _process(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Clock) -> Outcome:
     """Load, transform and print one part."""
-    with collect_remarks() as remarks:
+    progress = watch(options, plan)
+    with collect_remarks() as remarks, progress.counters.watching():
         text = error = ""
         try:
-            text = _transform(chunk, options, plan, clock)
-        except USER_ERRORS as caught:
+            text = _transform(chunk, options, plan, clock, progress)
+        except Exception as caught:  # any: what is no user's mistake is ours, and is said so
+            note = progress.written(caught)
             if options.debug and not options.verify_diagnostics:
                 raise
-            error = str(caught)
-            if "error: " not in error.split("\n")[0]:
-                error = f"{chunk.filename}: error: {error}"
+            error = _worded(caught, chunk, progress) + note
     return Outcome(text, error, [str(remark) for remark in remarks])
 
 
-def _transform(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Clock) -> str:
+def _worded(error: Exception, chunk: Chunk, progress: Progress) -> str:
+    """Return the message for an error, with a place."""
+    if not isinstance(error, USER_ERRORS):
+        return internal_error(chunk.filename, error, progress.step)
+    text = str(error)
+    return text if "error: " in text.split("\n")[0] else f"{chunk.filename}: error: {text}"
+
+
+def _transform(
+    chunk: Chunk, options: Options, plan: Sequence[Member], clock: Clock, progress: Progress
+) -> str:
     ctx = make_context(allow_unregistered=options.allow_unregistered_dialect)
     clock.start()
     module = load(ctx, chunk, options)
@@ -123,8 +137,21 @@ def _transform(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Cl
         from nn_opt.ir.target import set_target, target_named
 
         set_target(module, target_named(options.target).name)
-    run_passes(ctx, module, steps_of(plan), make_instruments(options, clock, chunk.part))
+    if options.bisect is not None:
+        return _bisect(ctx, module, options, plan)
+    instruments = [progress, *make_instruments(options, clock, chunk.part), progress.counters]
+    run_passes(ctx, module, steps_of(plan), instruments)
     return _emit(module, options, clock)
+
+
+def _bisect(ctx: Context, module: ModuleOp, options: Options, plan: Sequence[Member]) -> str:
+    from nn_opt.driver.bisect import bisect
+
+    assert options.bisect is not None
+    if options.debug_counter:
+        raise DiagnosticError("error: --bisect sets the counters itself: leave out --debug-counter")
+    output = "bisect" if options.output == "-" else options.output
+    return bisect(ctx, module, list(steps_of(plan)), options.bisect, output)
 
 
 def _emit(module: ModuleOp, options: Options, clock: Clock) -> str:

@@ -18,6 +18,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from nn_opt.ir.counters import Counted, active_counter, counted_sweep, describe
 from nn_opt.ir.resources import let_go
 
 Rule: TypeAlias = Callable[[Any, PatternRewriter], None]
@@ -81,9 +82,12 @@ def rewrite(
     erase_dead: pure ops without readers go as they are met.
     fold: also run the ops' own folders, with this context.
     """
-    applier = GreedyRewritePatternApplier(
+    applier: RewritePattern = GreedyRewritePatternApplier(
         list(patterns), ctx=fold, folding_enabled=fold is not None, dce_enabled=erase_dead
     )
+    if counter := active_counter():
+        applier = Counted(applier, counter)
+        after_sweep = after_sweep and counted_sweep(after_sweep, counter)
     walker = LocatingWalker(applier, apply_recursively=not once, post_walk_func=after_sweep)
     gone: list[Operation] = []
     walker.listener.operation_removal_handler.append(gone.append)
@@ -104,14 +108,19 @@ def convert(root: Operation, rules: Mapping[type[Operation], Rule], *, inner_fir
         operation_insertion_handler=[inserted.append],
         operation_removal_handler=[lambda op: gone.update(op.walk())],
     )
+    counter = active_counter()
     pending = [op for op in root.walk(region_first=inner_first) if type(op) in rules]
     for op in pending:
         if op in gone or op is root:
             continue
-        location = op.location
+        if counter is not None and counter.spent:
+            return
+        location, what = op.location, describe(op) if counter is not None else ""
         rewriter = PatternRewriter(InsertPoint.before(op))
         rewriter.extend_from_listener(listener)
         rules[type(op)](op, rewriter)
+        if counter is not None and rewriter.has_done_action:
+            counter.count(what)
         if inserted:
             carry_location(location, inserted)
             inserted.clear()
