@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
+from itertools import accumulate
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -25,11 +26,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Dialect, Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
-from xdsl.utils.lexer import Input, Span
+from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from nn_opt.ir.diagnostics import DiagnosticError, complaint
-from nn_opt.ir.lexing import QuickLexer
+from nn_opt.ir.quick_parser import QuickParser
 from nn_opt.ir.recursion import allow_deep_nesting
 from nn_opt.ir.resources import Array, sidecar
 
@@ -66,7 +67,7 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
     return context
 
 
-class LocatingParser(Parser):
+class LocatingParser(QuickParser):
     """Give each op without `loc(...)` the place of its name."""
 
     @dataclass
@@ -84,13 +85,10 @@ class LocatingParser(Parser):
             return super().to_type(parser, type)
 
     def __init__(self, ctx: Context, text: str, filename: str):
-        super().__init__(ctx, "", filename)
-        source = Input(text, filename)
-        self._parser_state.lexer = QuickLexer(source)
-        self._resume_from(0)
+        super().__init__(ctx, text, filename)
         self._file = StringAttr(filename)
         self._op_starts: list[int] = []
-        self._line_starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
+        self._line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         empty = self._current_token.kind is MLIRTokenKind.EOF
@@ -131,9 +129,11 @@ class LocatingParser(Parser):
     def _location(self, start: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, start)
         column = start - self._line_starts[line - 1] + 1
-        # Its constructor takes 10 us to verify what is right by construction.
+        # The constructors take 10 us to verify what is right by construction.
+        number = object.__new__(IntAttr)
+        vars(number)["data"] = line
         location = object.__new__(FileLineColLoc)
-        vars(location).update(filename=self._file, line=IntAttr(line), column=_integer(column))
+        vars(location).update(filename=self._file, line=number, column=_integer(column))
         return location
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
