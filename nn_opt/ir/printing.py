@@ -6,7 +6,7 @@ from io import StringIO
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
 
 from nn_opt.ir.recursion import allow_deep_nesting
@@ -15,7 +15,25 @@ DenseElement: TypeAlias = AnyFloat | IntegerType | IndexType
 
 
 class ExactPrinter(Printer):
-    """xDSL's printer, but zeros of both signs are no splat of one of them."""
+    """xDSL's printer, but zeros of both signs are no splat of one of them.
+
+    `print_string` and `print_ssa_value` do what xDSL's do, with fewer calls.
+    """
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        if "\n" in text:
+            super().print_string(text, indent=indent)
+            return
+        self._current_column += len(text)
+        self.stream.write(text)
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        name = self._ssa_values.get(value)
+        if name is None:
+            return super().print_ssa_value(value)
+        self._current_column += len(name) + 1
+        self.stream.write(f"%{name}")
+        return name
 
     def print_attribute(self, attribute: Attribute) -> None:
         if type(attribute) is DenseIntOrFPElementsAttr:  # `isa` would take 0.2 ms

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
+from pathlib import Path
+
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.printer import Printer
 
 from nn_opt.ir.diagnostics import DiagnosticError, locate
 from nn_opt.ir.parsing import make_context, parse_module
@@ -105,3 +109,15 @@ def test_location_of_a_graph_op_survives_printing():
     text = print_module(module, locations=True)
     places = {op.name: locate(op) for op in parse(text).walk()}
     assert places["graph.transpose"] == "m.mlir:2:8"
+
+
+@pytest.mark.parametrize("generic", [True, False])
+def test_printed_text_is_that_of_xdsl(generic: bool):
+    lit = Path(__file__).resolve().parents[2] / "lit" / "passes"
+    ctx = make_context(allow_unregistered=True)
+    for path in sorted(lit.rglob("*.mlir"))[:40]:
+        text = path.read_text().split("// -----\n")[0]
+        module = parse_module(ctx, text, path.name)
+        stream = StringIO()
+        Printer(stream, print_generic_format=generic).print_op(module)
+        assert print_module(module, generic=generic) == stream.getvalue() + "\n"
