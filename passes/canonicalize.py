@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
@@ -15,6 +16,11 @@ from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from nn_opt.ir.rewriting import rewrite
+from nn_opt.ir.statistics import Statistic, count_ops, is_counting
+
+APPLIED = Statistic("canonicalize", "patterns-applied", "patterns that changed something")
+ERASED = Statistic("canonicalize", "ops-erased", "operations that are gone")
+INSERTED = Statistic("canonicalize", "ops-inserted", "operations that are new")
 
 
 @cache
@@ -56,6 +62,18 @@ class NeutralOperand(RewritePattern):
             rewriter.replace(op, (), [op.operands[0]])
 
 
+@dataclass(frozen=True)
+class _Counting(RewritePattern):
+    """Another pattern, of which it is counted how often it fires."""
+
+    pattern: RewritePattern
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
+        self.pattern.match_and_rewrite(op, rewriter)
+        if rewriter.has_done_action:
+            APPLIED.add()
+
+
 class CanonicalizePass(ModulePass):
     """Fold and simplify each operation by its own rules, and erase what nobody reads.
 
@@ -64,6 +82,7 @@ class CanonicalizePass(ModulePass):
     """
 
     name = "canonicalize"
+    statistics = (APPLIED, ERASED, INSERTED)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns: list[RewritePattern] = [OwnPatterns(), NeutralOperand()]
@@ -71,4 +90,7 @@ class CanonicalizePass(ModulePass):
             from nn_opt.passes.canonicalize_graph import graph_patterns
 
             patterns += graph_patterns()
-        rewrite(op, *patterns, fold=ctx, after_sweep=region_dce)
+        if is_counting():
+            patterns = [_Counting(pattern) for pattern in patterns]
+        with count_ops(op, ERASED, INSERTED):
+            rewrite(op, *patterns, fold=ctx, after_sweep=region_dce)

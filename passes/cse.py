@@ -13,6 +13,9 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, Pure, is_side_effect_free
 
 from nn_opt.ir.dominance import dominator_children, is_isolated
+from nn_opt.ir.statistics import Statistic
+
+MERGED = Statistic("cse", "ops-merged", "operations replaced by an equal one")
 
 
 class CsePass(ModulePass):
@@ -23,6 +26,7 @@ class CsePass(ModulePass):
     """
 
     name = "cse"
+    statistics = (MERGED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _Scope().simplify(op.body)
@@ -66,6 +70,7 @@ class _Scope:
                 old.replace_all_uses_with(new)
             op.detach()
             op.erase()
+            MERGED.add()
         return added
 
 

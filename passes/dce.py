@@ -8,6 +8,10 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from nn_opt.ir.statistics import Statistic, count_ops
+
+ERASED = Statistic("dce", "ops-erased", "operations that nobody read or reached")
+
 
 class DcePass(ModulePass):
     """Erase operations without effect whose results are never read, and unreachable blocks.
@@ -16,6 +20,8 @@ class DcePass(ModulePass):
     """
 
     name = "dce"
+    statistics = (ERASED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        region_dce(op.body, PatternRewriterListener())
+        with count_ops(op, ERASED):
+            region_dce(op.body, PatternRewriterListener())

@@ -15,12 +15,17 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from nn_opt.dialects import graph
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.resources import let_go
+from nn_opt.ir.statistics import Statistic
 from nn_opt.passes.constants import constant_array
 from nn_opt.passes.fusion_costs import is_static_tensor, tensor_bytes
 from nn_opt.reference.graph import evaluate
 
 FREE_BYTES = 64 << 10  # results up to this size are always worth keeping
 GROWTH = 4  # ... larger ones if they are at most this much larger than what they are made of
+
+FOLDED = Statistic("fold-constants", "ops-folded", "operations computed now")
+BYTES = Statistic("fold-constants", "bytes-made", "bytes of the constants made of them")
+KEPT = Statistic("fold-constants", "ops-kept", "operations whose constant would be too large")
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class FoldConstantsPass(ModulePass):
     """
 
     name: ClassVar[str] = "fold-constants"  # pyright: ignore[reportIncompatibleVariableOverride]
+    statistics: ClassVar = (FOLDED, BYTES, KEPT)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
@@ -50,12 +56,15 @@ class FoldConstantsPass(ModulePass):
         packs = isinstance(op, graph.LayoutTransformOp)
         if not packs and made > max(FREE_BYTES, GROWTH * read):
             remark(op, self.name, f"kept: {read} bytes of constants would become {made}")
+            KEPT.add()
             return
         arrays = [constant_array(operand) for operand in op.operands]
         (result,) = evaluate(op, [array for array in arrays if array is not None])
         constant = graph.ConstantOp(result)
         constant.location = op.location
         Builder(InsertPoint.before(outside_scans(op))).insert(constant)
+        FOLDED.add()
+        BYTES.add(made)
         read_here = {operand.owner for operand in op.operands}
         Rewriter.replace_op(op, (), [constant.results[0]])
         for owner in read_here:

@@ -15,12 +15,16 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
 from nn_opt.ir.resources import INLINE_ELEMENTS
+from nn_opt.ir.statistics import Statistic
 from nn_opt.ir.target import target_of
 from nn_opt.passes.fusion_attention import attention_groups
 from nn_opt.passes.fusion_costs import elements
 from nn_opt.passes.fusion_groups import Group, Grouping
 from nn_opt.passes.fusion_rows import merge_rows
 from nn_opt.passes.fusion_sharing import Sharing
+
+FORMED = Statistic("fuse-ops", "kernels-formed", "regions that become kernels")
+FUSED = Statistic("fuse-ops", "ops-fused", "operations in regions with others")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class FuseOpsPass(ModulePass):
     """
 
     name: ClassVar[str] = "fuse-ops"  # pyright: ignore[reportIncompatibleVariableOverride]
+    statistics: ClassVar = (FORMED, FUSED)
     max_depth: int = 64
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -59,6 +64,8 @@ def blocks_to_group(module: ModuleOp) -> list[Block]:
 
 def form_region(group: Group) -> None:
     """Replace the last op of a group by a graph.fused of copies of all its ops."""
+    FORMED.add()
+    FUSED.add(len(group.ops) if len(group.ops) > 1 else 0)
     last = group.ops[-1]
     operands = [value for value in group.inputs() if not is_cloned(value)]
     block = Block(arg_types=[value.type for value in operands])

@@ -24,6 +24,7 @@ _WITHOUT_VALUE = {
     "--check": f"--check={_CHECK_TOLERANCE}",
     "--show-dialects": "--show-dialects=all",
     "--timing": "--timing=tree",
+    "--statistics": "--statistics=text",
 }
 
 
@@ -44,6 +45,7 @@ class Options:
     print_change: bool
     print_tree_dir: str | None
     timing: str | None
+    statistics: str | None
     allow_unregistered_dialect: bool
     print_op_generic: bool
     print_locations: bool
@@ -63,6 +65,7 @@ class Options:
     crash_reproducer: str | None
     run_reproducer: bool
     bisect: str | None
+    reduce: str | None
 
     @property
     def dims(self) -> dict[str, int]:
@@ -226,6 +229,11 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
         help="print the time of each phase, pipeline and pass to stderr (default: tree)",
     )
     add(
+        "--statistics",
+        choices=("text", "json"),
+        help="print the counters of the passes to stderr (default: text)",
+    )
+    add(
         "--check",
         type=float,
         metavar="RTOL",
@@ -252,4 +260,9 @@ def _add_debugging(parser: argparse.ArgumentParser) -> None:
         "--bisect",
         metavar="CMD",
         help="find the first pass, and rewrite in it, after which `CMD file` fails",
+    )
+    add(
+        "--reduce",
+        metavar="CMD",
+        help="shrink the module while `CMD file` exits with 0: it is still interesting",
     )

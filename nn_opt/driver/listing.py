@@ -10,6 +10,7 @@ from typing import Any
 from xdsl.ir import Operation
 from xdsl.utils.hints import type_repr
 
+from nn_opt.driver.statistics import declared
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import DIALECTS, make_context
 from nn_opt.pass_specs import field_types, suggestion
@@ -39,7 +40,7 @@ def list_passes() -> str:
 
 
 def pass_help(name: str) -> str:
-    """Return what a pass or pipeline does, and its options with type and default.
+    """Return what a pass or pipeline does, its options with type and default, and its counters.
 
     Raises: DiagnosticError for an unknown name.
     """
@@ -56,6 +57,8 @@ def pass_help(name: str) -> str:
         for option, type_ in field_types(cls).items()
     ]
     tail = f"options\n{_table(options)}" if options else "no options\n"
+    counters = _table((counter.name, counter.text) for counter in declared(cls))
+    tail += f"statistics\n{counters}" if counters else ""
     return f"--{name}\n{_documentation(cls)}\n\n{tail}"
 
 

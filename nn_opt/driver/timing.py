@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.plans import Group, Member
 
-_RULE = f"===-{'-' * 73}-===\n"
+RULE = f"===-{'-' * 73}-===\n"
 _HEADER = "  ----Wall Time----  ----Name----\n"
 _LAST = "(print)"  # the phase that comes after the passes
 
@@ -61,7 +61,7 @@ class Clock:
         if form == "json":
             total = {"seconds": round(whole, 6), "steps": _json(rows, whole)}
             return json.dumps(total, indent=1) + "\n"
-        title = f"{_RULE}{'... Execution time report ...':>54}\n{_RULE}"
+        title = f"{RULE}{'... Execution time report ...':>54}\n{RULE}"
         lines = "".join(_lines([*rows, Row("Total", whole)], whole, ""))
         return f"{title}  Total Execution Time: {whole:.4f} seconds\n\n{_HEADER}{lines}"
 

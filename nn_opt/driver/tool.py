@@ -19,6 +19,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.remarks import collect_remarks
+from nn_opt.ir.statistics import collect_statistics
 from nn_opt.ir.verify import verify
 from nn_opt.pipelines import run_passes
 from nn_opt.plans import Member, make_plan, print_plan, steps_of
@@ -71,6 +72,17 @@ def _run(options: Options) -> int:
     plan = make_plan(options.passes)
     if options.dump_pass_pipeline:
         sys.stderr.write(print_plan(plan))
+    if options.statistics is None:
+        return _run_plan(options, plan)
+    from nn_opt.driver.statistics import report
+
+    with collect_statistics() as counts:
+        status = _run_plan(options, plan)
+    sys.stderr.write(report(plan, counts, options.statistics))
+    return status
+
+
+def _run_plan(options: Options, plan: Sequence[Member]) -> int:
     clock = Clock()
     outcomes: list[Outcome] = []
     problems: list[str] = []
@@ -141,6 +153,10 @@ def _transform(
         return _bisect(ctx, module, options, plan)
     instruments = [progress, *make_instruments(options, clock, chunk.part), progress.counters]
     run_passes(ctx, module, steps_of(plan), instruments)
+    if options.reduce is not None:
+        from nn_opt.driver.reduce import reduce_module
+
+        module = reduce_module(module, options.reduce)
     return _emit(module, options, clock)
 
 
