@@ -1,20 +1,25 @@
-"""Buffers in registers: each place of an access is an SSA value, carried by the loops around."""
+"""Buffers in registers: each place of an access is an SSA value, carried by the loops around.
+
+An access of fewer lanes, such as the end of a row, means the first ones of the widest one there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
-from typing import NoReturn
 
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_llvm.code import Code, Registers, machine_type
 from nn_opt.conversion.to_llvm.indices import Form
 from nn_opt.dialects import loop
+from nn_opt.dialects.llvm import ExtractElementOp
 from nn_opt.ir.affine import flatten
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.types import lanes_of, shape_of
+from nn_opt.ir.types import element_type, lanes_of, shape_of, vector_type
 
 Place = tuple[Registers, int]
 
@@ -29,8 +34,8 @@ def allocate_registers(code: Code, op: loop.AllocOp) -> None:
             raise PassFailedException(complaint(access, f"takes {_name(op)}", hint=hint))
         for place in _places(access):
             known = types.setdefault(place, access.accessed)
-            if known != access.accessed:
-                _refuse_mixture(access, op, known, place)
+            if (lanes_of(known) or 0) < (lanes_of(access.accessed) or 0):
+                types[place] = access.accessed
     _refuse_overlap(op, types)
     machine = {place: machine_type(types[place]) for place in sorted(types)}
     code.registers[op.result] = Registers(op.buffer.data, machine)
@@ -57,14 +62,6 @@ def _unrolled_trips(index: SSAValue) -> int | None:
     if isinstance(nest, loop.ForOp) and (nest.how is loop.ForKind.UNROLL or nest.trips == 1):
         return nest.trips
     return None
-
-
-def _refuse_mixture(access: Operation, op: loop.AllocOp, known: Attribute, place: int) -> NoReturn:
-    assert isinstance(access, loop.LoadOp | loop.StoreOp)
-    kinds = " and ".join(sorted((str(known), str(access.accessed))))
-    problem = f"accesses element {place} of {_name(op)} as {kinds}"
-    hint = "vectorize all loops over it alike, or put the buffer in stack"
-    raise PassFailedException(complaint(access, problem, hint=hint))
 
 
 def _refuse_overlap(op: loop.AllocOp, types: Mapping[int, Attribute]) -> None:
@@ -102,15 +99,38 @@ def place_of(code: Code, op: loop.LoadOp | loop.StoreOp, form: Form) -> Place:
 
 
 def read_register(code: Code, op: loop.LoadOp, form: Form) -> SSAValue:
-    """Return what the register holds."""
+    """Return what the register holds, or its first lanes."""
     registers, place = place_of(code, op, form)
-    return held(code, registers, place)
+    value, wanted = held(code, registers, place), machine_type(op.accessed)
+    if value.type == wanted:
+        return value
+    lanes = lanes_of(wanted)
+    if lanes is None:
+        return code.emit(ExtractElementOp, (value, code.integer(0)), wanted)
+    return _shuffle(code, value, value, range(lanes))
 
 
 def write_register(code: Code, op: loop.StoreOp, form: Form, value: SSAValue) -> None:
-    """Let the register hold the value."""
+    """Let the register, or its first lanes, hold the value."""
     registers, place = place_of(code, op, form)
+    if value.type != registers.types[place]:
+        value = _in_first_lanes(code, held(code, registers, place), value)
     registers.values[place] = value
+
+
+def _in_first_lanes(code: Code, whole: SSAValue, part: SSAValue) -> SSAValue:
+    """Return a vector whose first lanes are replaced."""
+    count, lanes = lanes_of(part.type), lanes_of(whole.type) or 1
+    if count is None:
+        return code.emit(llvm.InsertElementOp, (whole, part, code.integer(0)), whole.type)
+    wide = _shuffle(code, part, part, [*range(count), *[-1] * (lanes - count)])
+    return _shuffle(code, wide, whole, [*range(count), *range(lanes + count, 2 * lanes)])
+
+
+def _shuffle(code: Code, lhs: SSAValue, rhs: SSAValue, picks: Sequence[int]) -> SSAValue:
+    type_ = vector_type(len(picks), element_type(lhs.type))
+    mask = {"mask": DenseArrayBase.from_list(i32, list(picks))}
+    return code.emit(llvm.ShuffleVectorOp, (lhs, rhs), type_, mask)
 
 
 def held(code: Code, registers: Registers, place: int) -> SSAValue:

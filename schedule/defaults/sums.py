@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from nn_opt.dialects.loop import BlockOp, ForOp, Kind
 from nn_opt.ir.target import Target
-from nn_opt.schedule.defaults.elementwise import merge_contiguous, vectorize_innermost
+from nn_opt.schedule.defaults.elementwise import (
+    FORMULAS,
+    REGISTERS,
+    merge_contiguous,
+    vectorize_innermost,
+)
 from nn_opt.schedule.defaults.facts import (
     axis_loops,
     is_contraction,
@@ -17,8 +22,7 @@ from nn_opt.schedule.defaults.facts import (
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, read
 from nn_opt.schedule.schedule import Schedule
 
-VECTORS = (4, 2, 1)  # accumulators that hide an addition's latency of 4 cycles, and fewer
-LONG = 8  # vectors of a row that is worth four accumulators though they do not divide it
+VECTORS = 4  # accumulators that hide an addition's latency of 4 cycles
 
 
 def reduces_rows(block: BlockOp, target: Target) -> bool:
@@ -67,8 +71,7 @@ def schedule_sum(schedule: Schedule, stage: str, target: Target) -> None:
         vectorize_innermost(schedule, stage, target)
         return
     lanes = target.lanes
-    uneven = VECTORS[0] if row.trips >= LONG * lanes else 1
-    vectors = next((n for n in VECTORS if row.trips % (n * lanes) == 0), uneven)
+    vectors = min(_accumulators(find_block(schedule.function, stage), target), row.trips // lanes)
     width = schedule.split(row, vectors * lanes)[1]
     even = row.trips % (vectors * lanes) == 0
     _run_in_vectors(schedule, schedule.rfactor(stage, width), lanes, even=even)
@@ -79,13 +82,20 @@ def schedule_sum(schedule: Schedule, stage: str, target: Target) -> None:
     schedule.vectorize(schedule.axes(stage)[-1])
 
 
+def _accumulators(block: BlockOp, target: Target) -> int:
+    """Return how many vectors a row is summed in: each that has a formula needs more registers."""
+    if any(isinstance(op, FORMULAS) for op in block.body.block.ops):
+        return min(VECTORS, target.vector_registers // REGISTERS)
+    return VECTORS
+
+
 def _is_long_row(block: BlockOp, row: ForOp, target: Target) -> bool:
     long = is_reduction(block) and block.init is not None and row.trips >= 2 * target.lanes
     return long and kinds_bound(row, block) == {Kind.REDUCE} and vectorizable(block, row)
 
 
 def _run_in_vectors(schedule: Schedule, stage: str, lanes: int, *, even: bool) -> None:
-    """Vectorise partial results, in registers if each step of the row updates all of them."""
+    """Vectorise partial results in registers; the end of an uneven row updates some of them."""
     *_, across, width = schedule.axes(stage)
     lane = width
     if width.trips > lanes:
@@ -93,9 +103,9 @@ def _run_in_vectors(schedule: Schedule, stage: str, lanes: int, *, even: bool) -
         schedule.unroll(width)
     schedule.vectorize(lane)
     start_before_row(schedule, stage)
-    if even and across.trips <= max(VECTORS):
+    if even and across.trips <= VECTORS:
         schedule.unroll(across)
-    schedule.set_scope(stage, "register" if even else "stack")
+    schedule.set_scope(stage, "register")
 
 
 def start_before_row(schedule: Schedule, stage: str) -> None:

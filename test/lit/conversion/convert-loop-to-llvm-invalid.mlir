@@ -12,11 +12,11 @@ func.func @rolled_index(%x: memref<4xf32>) {
 
 // -----
 
-func.func @two_widths(%x: memref<4xf32>) {
+func.func @later_lane(%x: memref<4xf32>) {
+  // expected-error @+1 {{the register buffer 'acc': vector<4xf32> at element 0 and f32 at 1 overlap}}
   %r = loop.alloc "acc" : memref<4xf32, "register">
-  // expected-error @+1 {{accesses element 0 of the register buffer 'acc' as f32 and vector<4xf32>}}
   %v = loop.load %r[0] : memref<4xf32, "register">, vector<4xf32>
-  %s = loop.load %r[0] : memref<4xf32, "register">
+  %s = loop.load %r[1] : memref<4xf32, "register">
   func.return
 }
 

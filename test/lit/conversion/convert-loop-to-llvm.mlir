@@ -53,6 +53,29 @@ func.func @registers(%x: memref<8x2xf32>, %y: memref<2xf32>) {
 
 // -----
 
+// An access of fewer lanes than others there means the first ones: the end of a row.
+// CHECK-LABEL: llvm.func @first_lanes
+func.func @first_lanes(%x: memref<7xf32>, %y: memref<4xf32>) {
+  // CHECK:      %[[A:.*]] = llvm.load %x
+  // CHECK:      %[[B:.*]] = llvm.shufflevector %[[A]], %[[A]] [0, 1, 2] : vector<4xf32>
+  // CHECK:      %[[C:.*]] = llvm.fadd %[[B]], %{{.*}} : vector<3xf32>
+  // CHECK:      %[[D:.*]] = llvm.shufflevector %[[C]], %[[C]] [0, 1, 2, -1] : vector<3xf32>
+  // CHECK:      %[[E:.*]] = llvm.shufflevector %[[D]], %[[A]] [0, 1, 2, 7] : vector<4xf32>
+  // CHECK:      llvm.store %[[E]], %y
+  %acc = loop.alloc "acc" : memref<4xf32, "register">
+  %a = loop.load %x[0] : memref<7xf32>, vector<4xf32>
+  loop.store %a, %acc[0] : memref<4xf32, "register">, vector<4xf32>
+  %b = loop.load %x[4] : memref<7xf32>, vector<3xf32>
+  %o = loop.load %acc[0] : memref<4xf32, "register">, vector<3xf32>
+  %c = arith.addf %o, %b : vector<3xf32>
+  loop.store %c, %acc[0] : memref<4xf32, "register">, vector<3xf32>
+  %d = loop.load %acc[0] : memref<4xf32, "register">, vector<4xf32>
+  loop.store %d, %y[0] : memref<4xf32>, vector<4xf32>
+  func.return
+}
+
+// -----
+
 // CHECK-LABEL: llvm.func internal @parallel.par0(%begin: i64, %end: i64, %context: !llvm.ptr)
 // CHECK-LABEL: llvm.func @parallel
 func.func @parallel(%x: memref<8xf32>) {

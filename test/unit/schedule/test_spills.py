@@ -96,6 +96,8 @@ STATED: dict[tuple[str, str], int] = {
     ("winograd, tiles over the edge", "x86-64-v3"): 100,
     ("winograd, tiles over the edge", "neon"): 80,
     ("softmax", "x86-64-v3"): 6,
+    ("softmax of uneven rows", "x86-64-v3"): 6,
+    ("log softmax of long uneven rows", "x86-64-v3"): 6,
     ("recurrent step", "x86-64-v3"): 14,
     ("recurrent step", "neon"): 12,
 }
