@@ -23,6 +23,7 @@ _CHECK_TOLERANCE = 1e-5  # of the largest element; sums in another order differ 
 _WITHOUT_VALUE = {
     "--check": f"--check={_CHECK_TOLERANCE}",
     "--show-dialects": "--show-dialects=all",
+    "--remarks": "--remarks=",
     "--timing": "--timing=tree",
     "--statistics": "--statistics=text",
 }
@@ -59,7 +60,8 @@ class Options:
     dim: list[str]
     check: float | None
     emit: str
-    remarks: bool
+    remarks: str | None
+    remarks_format: str | None
     debug: bool
     debug_counter: list[str]
     crash_reproducer: str | None
@@ -157,7 +159,6 @@ def _add_switches(parser: argparse.ArgumentParser) -> None:
         "print-locations": "print the source location of every operation",
         "list-passes": "print the passes and pipelines, and stop",
         "inline-weights": "print weights as dense text instead of keys",
-        "remarks": "print why passes did or did not fire, to stderr",
         "debug": "show a traceback with an error",
     }
     for name, text in switches.items():
@@ -223,6 +224,12 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     add("--target", metavar="NAME", help="machine to compile for; host is this one")
     add("--dim", action="append", default=[], metavar="N=1", help="size of a model's dimension")
     add("--emit", choices=("mlir", "llvm-ir"), default="mlir", help="what to print")
+    add(
+        "--remarks",
+        metavar="REGEX",
+        help="print why passes did or did not fire, to stderr; of these lines those that match",
+    )
+    add("--remarks-format", choices=("text", "json", "yaml"), help="... in this form")
     add(
         "--timing",
         choices=("tree", "json"),

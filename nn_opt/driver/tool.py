@@ -18,7 +18,7 @@ from nn_opt.driver.timing import Clock
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
-from nn_opt.ir.remarks import collect_remarks
+from nn_opt.ir.remarks import Remark, collect_remarks
 from nn_opt.ir.statistics import collect_statistics
 from nn_opt.ir.verify import verify
 from nn_opt.pipelines import run_passes
@@ -65,7 +65,7 @@ class Outcome:
 
     text: str
     error: str
-    remarks: list[str]
+    remarks: list[Remark]
 
 
 def _run(options: Options) -> int:
@@ -90,8 +90,8 @@ def _run_plan(options: Options, plan: Sequence[Member]) -> int:
         outcome = _process(chunk, options, plan, clock)
         outcomes.append(outcome)
         problems += _problems(chunk, outcome, options)
-        if options.remarks:
-            sys.stderr.writelines(f"{remark}\n" for remark in outcome.remarks)
+    if options.remarks is not None or options.remarks_format:
+        _report_remarks(outcomes, options)
     if options.timing:
         sys.stderr.write(clock.report(plan, options.timing))
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
@@ -101,13 +101,21 @@ def _run_plan(options: Options, plan: Sequence[Member]) -> int:
     return 0
 
 
+def _report_remarks(outcomes: Sequence[Outcome], options: Options) -> None:
+    from nn_opt.driver.remarks import report
+
+    remarks = [remark for outcome in outcomes for remark in outcome.remarks]
+    form = options.remarks_format or "text"
+    sys.stderr.write(report(remarks, options.remarks or "", form))
+
+
 def _problems(chunk: Chunk, outcome: Outcome, options: Options) -> list[str]:
     """Return the diagnostics to show: the error, or what differs from what the file expects."""
     if not options.verify_diagnostics:
         return [outcome.error] if outcome.error else []
     from nn_opt.driver.expectations import expected_messages, message_of, mismatches
 
-    said = [*outcome.remarks, *([outcome.error] if outcome.error else [])]
+    said = [*map(str, outcome.remarks), *([outcome.error] if outcome.error else [])]
     expected = expected_messages(chunk.text or "", chunk.first_line)
     return mismatches(expected, [message_of(text) for text in said], chunk.filename)
 
@@ -124,7 +132,7 @@ def _process(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Cloc
             if options.debug and not options.verify_diagnostics:
                 raise
             error = _worded(caught, chunk, progress) + note
-    return Outcome(text, error, [str(remark) for remark in remarks])
+    return Outcome(text, error, remarks)
 
 
 def _worded(error: Exception, chunk: Chunk, progress: Progress) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from nn_opt.ir.diagnostics import locate
@@ -20,6 +21,7 @@ class Remark:
     pass_name: str
     operation: str
     text: str
+    function: str = ""
 
     def __str__(self) -> str:
         return f"{self.location}: remark: {self.operation}: {self.text} [{self.pass_name}]"
@@ -48,4 +50,15 @@ def remark(op: Operation, pass_name: str, text: str) -> None:
     """State a decision about `op`."""
     collected = _collected.get()
     if collected is not None:
-        collected.append(Remark(locate(op), pass_name, op.name, text))
+        collected.append(Remark(locate(op), pass_name, op.name, text, _function_of(op)))
+
+
+def _function_of(op: Operation) -> str:
+    """Return the name of what is around an op and has one, or nothing."""
+    outer: Operation | None = op
+    while outer is not None:
+        name = outer.get_attr_or_prop("sym_name")
+        if isinstance(name, StringAttr):
+            return name.data
+        outer = outer.parent_op()
+    return ""

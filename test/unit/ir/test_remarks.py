@@ -1,6 +1,9 @@
 from xdsl.dialects.builtin import ArrayAttr, FusedLoc, ModuleOp, NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
 
-from nn_opt.ir.remarks import collect_remarks, remark
+from nn_opt.driver.remarks import report
+from nn_opt.ir.remarks import Remark, collect_remarks, remark
 
 
 def test_remarks_are_dropped_unless_collected():
@@ -22,3 +25,39 @@ def test_a_remark_names_the_first_node_its_op_stands_for():
     with collect_remarks() as remarks:
         remark(op, "some-pass", "done")
     assert str(remarks[0]) == "node 'conv1': remark: builtin.module: done [some-pass]"
+
+
+def test_a_remark_knows_its_function():
+    inner = ReturnOp()
+    function = FuncOp("f", ((), ()), Region(Block([inner])))
+    module = ModuleOp([function])
+    with collect_remarks() as remarks:
+        for op in (module, function, inner):
+            remark(op, "some-pass", "seen")
+    assert [r.function for r in remarks] == ["", "f", "f"]
+
+
+def test_yaml_has_the_form_of_llvm():
+    remarks = [
+        Remark("node 'conv1'", "some-pass", "graph.conv", "it's done", "f"),
+        Remark("a:b.mlir:3:7", "some-pass", "graph.conv", "two\nlines", "f"),
+    ]
+    assert report(remarks, "", "yaml").splitlines() == [
+        "--- !Analysis",
+        "Pass:            'some-pass'",
+        "Name:            'graph.conv'",
+        "Function:        'f'",
+        "Args:",
+        "  - String:          'it''s done'",
+        "  - Location:        'node ''conv1'''",
+        "...",
+        "--- !Analysis",
+        "Pass:            'some-pass'",
+        "Name:            'graph.conv'",
+        "DebugLoc:        { File: 'a:b.mlir', Line: 3, Column: 7 }",
+        "Function:        'f'",
+        "Args:",
+        r'  - String:          "two\nlines"',
+        "...",
+    ]
+    assert report(remarks, "two", "text").count("remark:") == 1
