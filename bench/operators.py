@@ -62,6 +62,16 @@ def inside(edge: int, channels: int, stride: int = 1) -> Layer:
     return write
 
 
+def between(edge: int, channels: int, filters: int) -> Layer:
+    """A 1x1 convolution between two others; it is the second of three."""
+
+    def write(w: Writer) -> Value:
+        before = w.conv(w.input("x", (1, 16, edge, edge)), channels, 1)
+        return w.conv(w.conv(before, filters, 1), 16, 1)
+
+    return write
+
+
 def matmul(rows: int, inner: int, columns: int) -> Layer:
     """A matrix times constant weights."""
 
@@ -93,6 +103,7 @@ CONTRACTIONS: dict[str, Layer] = {  # what a core's peak is the measure of
     **{f"{DIRECT}3x3 {e}x{e}x{c}": conv(e, c, c, 3) for e, c in DENSE},
     f"{DIRECT}5x5 28x28x64": conv(28, 64, 64, 5),
     **{f"conv1x1 {e}x{e}x{c}-{f}": conv(e, c, f, 1) for e, c, f in POINTWISE},
+    **{f"conv1x1 {e}x{e}x{c}-{f}{INSIDE}": between(e, c, f) for e, c, f in POINTWISE},
     "stem 7x7 s2 3-64": conv(224, 3, 64, 7, stride=2),
     "stem 3x3 s2 3-32": conv(224, 3, 32, 3, stride=2),
     **{f"depthwise {e}x{e}x{c}": depthwise(e, c) for e, c in DEPTHWISE_1},

@@ -40,11 +40,14 @@ def border_counts(load: loop.LoadOp, nest: loop.ForOp) -> Iterator[int]:
 
 
 def _on_a_border(load: loop.LoadOp) -> bool:
-    """Return whether an index that only expanded loops move leaves the buffer."""
+    """Return whether an index that only expanded loops move leaves the buffer.
+
+    Not so where they go along all of it: such an iteration is a whole line, not a corner.
+    """
     for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
         span = _others(linear(expr), load.indices, None)
         if span is not None and (span[0] < 0 or span[1] >= size):
-            return True
+            return span[0] > 0 or span[1] < size - 1
     return False
 
 

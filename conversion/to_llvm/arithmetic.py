@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from nn_opt.conversion.to_llvm.code import Code, Properties, Rule, machine_type
 from nn_opt.conversion.to_llvm.extremes import maximum, minimum
@@ -22,6 +22,7 @@ from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, fast, select, values
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp, bool_like
+from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 
@@ -99,8 +100,12 @@ def lower_floating(code: Code, op: Operation) -> None:
 def lower_fma(code: Code, op: Operation) -> None:
     """%d = math.fma %a, %b, %c  ->  llvm.intr.fma; a product and a sum where no machine fuses them
 
-    Without the instruction LLVM would call the C library's function for every lane.
+    Without the instruction LLVM would call the C library's function for every lane. A factor that
+    is known to lie in padding of zeros adds nothing: the sum stays what it was.
     """
+    if any(lies_in_zeros(code, factor) for factor in op.operands[:2]):
+        code.bind(op.results[0], code.value(op.operands[2]))
+        return
     if code.unit.target.fuses:
         bind_same(code, op, llvm.FMAOp, {"fastmathFlags": fast(op)})
         return
@@ -108,6 +113,15 @@ def lower_fma(code: Code, op: Operation) -> None:
     properties = {"fastmathFlags": fast(op)}
     product = code.emit(llvm.FMulOp, (left, right), left.type, properties)
     code.bind(op.results[0], code.emit(llvm.FAddOp, (product, addend), left.type, properties))
+
+
+def lies_in_zeros(code: Code, factor: SSAValue) -> bool:
+    """Return whether a factor is a load with `or 0.0` that is outside its buffer for certain."""
+    load = factor.owner
+    if not isinstance(load, loop.LoadOp) or load.default is None or scalar_value(load.default):
+        return False
+    value = code.value(factor)
+    return value is code.number(0.0, value.type)
 
 
 def bind_same(code: Code, op: Operation, kind: type[Operation], properties: Properties) -> None:

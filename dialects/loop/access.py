@@ -79,8 +79,9 @@ class LoadOp(IRDLOperation):
     """One element, or a vector of elements `stride` apart (default 1, in row-major order).
 
     `or v` is the value outside the bounds; without it every index must be inside them. Of a
-    vector, each lane is outside or inside by itself: see `lane_dimension`. The attribute `prefetch`
-    is a hint: what lies so many elements further on is needed soon.
+    vector, each lane is outside or inside by itself: see `lane_dimension`. Of the products in a
+    sum, those with an `or 0.0` that is surely outside may be left out, whatever the other factor
+    is. The attribute `prefetch` is a hint: what lies so many elements further on is needed soon.
     """
 
     name = "loop.load"

@@ -131,3 +131,26 @@ func.func @corners_stay_tests(%x: memref<9x10xf32>, %y: memref<9x10xf32>) attrib
   // CHECK: func.return
   func.return
 }
+
+// A line that is computed at once leaves the image at both ends: the first and the last line are
+// whole lines, not corners, and become code of their own.
+// CHECK-LABEL: @whole_lines
+func.func @whole_lines(%x: memref<9x3xf32>, %y: memref<9x3xf32>) attributes {num_outputs = 1 : i64} {
+  // CHECK-NEXT: loop.for %{{.*}} = 0 to 3 unroll {
+  // CHECK:        loop.load %x[%{{.*}} - 1, %{{.*}} + %{{.*}} - 1] or 0.0
+  // CHECK:      loop.for %{{.*}} = 0 to 7 {
+  // CHECK:        loop.load %x[%{{.*}} + %{{.*}}, %{{.*}} + %{{.*}} - 1] or 0.0
+  // CHECK:      loop.for %{{.*}} = 0 to 3 unroll {
+  // CHECK:        loop.load %x[%{{.*}} + 7, %{{.*}} + %{{.*}} - 1] or 0.0
+  loop.for %i = 0 to 9 {
+    loop.for %j = 0 to 3 unroll {
+      loop.for %r = 0 to 3 unroll {
+        loop.for %s = 0 to 3 unroll {
+          %a = loop.load %x[%i + %r - 1, %j + %s - 1] or 0.0 : memref<9x3xf32>
+          loop.store %a, %y[%i, %j] : memref<9x3xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
