@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -25,6 +24,8 @@ _SCALARS: dict[Any, tuple[Callable[[str], object], str]] = {
 
 def suggestion(name: str, known: list[str]) -> str:
     """Return a hint line at the closest known name, or at all of them if few, or nothing."""
+    from difflib import get_close_matches  # slow to import, and for errors only
+
     if close := get_close_matches(name, known, 1):
         return f"\n  hint: did you mean {close[0]}?"
     return f"\n  hint: there are {', '.join(known)}" if 0 < len(known) < 8 else ""

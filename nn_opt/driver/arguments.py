@@ -103,8 +103,10 @@ def split_pass_flags(argv: Sequence[str]) -> tuple[list[Entry], list[str]]:
     for argument in pending:
         key, assigned, value = argument.partition("=")
         if key in _PIPELINE_FLAGS:
-            value = value if assigned else next(pending, "")
-            passes += _PIPELINE_FLAGS[key](value)
+            given = value if assigned else next(pending, None)
+            if given is None:
+                raise DiagnosticError(f"error: argument {key}: expected one argument")
+            passes += _PIPELINE_FLAGS[key](given)
             continue
         flag = _PASS_FLAG.fullmatch(argument)
         name = flag[1].replace("_", "-") if flag else ""
@@ -135,8 +137,8 @@ def _make_parser() -> argparse.ArgumentParser:
         prog="nn-opt",
         description="Read a model (.onnx) or textual IR, run passes in order, print IR.",
         epilog="Each pass and pipeline is a flag: --fuse-ops, --fuse-ops{max-depth=4}; "
-        "see --list-passes and --pass-help=NAME. --pass-pipeline=TEXT and "
-        "--pass-pipeline-file=FILE run builtin.module(a,func.func(b{x=1},c)).",
+        "see --list-passes and --pass-help=NAME. An option with a default value takes another "
+        "one after `=` only: --timing in.mlir, --timing=json in.mlir.",
         allow_abbrev=False,
     )
     parser.add_argument("input", nargs="?", default="-", help="file to read; - is standard input")
@@ -217,6 +219,11 @@ def _add_dumps(parser: argparse.ArgumentParser) -> None:
 
 def _add_values(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # These two are taken from the command line before, in their places among the pass flags.
+    text, file = _PIPELINE_FLAGS
+    pipeline = "run a pipeline such as builtin.module(cse,func.func(canonicalize,dce))"
+    add(text, metavar="TEXT", default=argparse.SUPPRESS, help=pipeline)
+    add(file, metavar="FILE", default=argparse.SUPPRESS, help="... that this file holds")
     add("--pass-help", metavar="NAME", help="print what a pass does and its options, and stop")
     add("--show-dialects", metavar="NAME", help="print the dialects, or the ops of one, and stop")
     add("--weights", metavar="FILE", help="safetensors file with the weights of the input")

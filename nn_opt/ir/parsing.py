@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate
@@ -150,6 +149,8 @@ class LocatingParser(QuickParser):
         dialect = name.partition(".")[0]
         if dialect not in self.ctx.registered_dialect_names and dialect != "builtin":
             return f"no dialect '{dialect}' is known; --allow-unregistered-dialect accepts any"
+        from difflib import get_close_matches  # slow to import, and for errors only
+
         known = [op.name for op in self.ctx.loaded_ops if op.name.startswith(f"{dialect}.")]
         close = get_close_matches(name, known, 1)
         return f"did you mean {close[0]}?" if close else f"--show-dialects={dialect} lists its ops"

@@ -87,6 +87,8 @@ def test_unwritable_output_is_a_message(twice: str, capsys: pytest.CaptureFixtur
         ("--pass-pipeline=gpu.module(cse)", "did you mean builtin.module?"),
         ("--pass-pipeline=func.func(plan-memory)", "outside of func.func(...)"),
         ("--pass-pipeline-file=/no/such", "No such file"),
+        ("--pass-pipelin=cse", "did you mean --pass-pipeline?"),
+        ("--pass-pipeline", "expected one argument"),
         ("--cse{depth=3}", "it has none"),
         ("--compile{depth=3}", "no pass of --compile has an option 'depth'"),
         ("--pass-help=csee", "did you mean cse?"),
@@ -195,7 +197,7 @@ def test_start_up_imports_nothing_heavy(twice: str):
     code = (
         "import sys\nfrom nn_opt.driver import main\n"
         f"main([{twice!r}, '--cse'])\n"
-        "print({'onnx', 'llvmlite', 'rich', 'safetensors'} & set(sys.modules), file=sys.stderr)"
+        "print({'onnx', 'llvmlite', 'rich', 'safetensors', 'difflib'} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "set()"
