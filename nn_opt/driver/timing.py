@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.plans import Group, Member
 
-RULE = f"===-{'-' * 73}-===\n"
+RULE = f"==={'-' * 73}===\n"
 _HEADER = "  ----Wall Time----  ----Name----\n"
 _LAST = "(print)"  # the phase that comes after the passes
 
