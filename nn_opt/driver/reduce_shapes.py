@@ -1,7 +1,8 @@
-"""How --reduce makes shapes smaller: one size at a time, wherever it occurs in the module."""
+"""How --reduce makes shapes smaller: one size at a time everywhere, and what follows from it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -18,6 +19,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.rewriter import Rewriter
 
@@ -120,6 +122,19 @@ def _shrink(module: ModuleOp, change: Change) -> None:
                     array = value.data.array
                     shape = tuple(change.size(size) for size in array.shape)
                     holder[name] = resource_of(crop(array, shape))
+    _infer(module)
+
+
+def _infer(module: ModuleOp) -> None:
+    """Let operations that know the shapes of their results say them, as sizes follow from sizes."""
+    for op in list(module.walk(region_first=True)):
+        infer: Callable[[], list[Attribute]] | None = getattr(op, "infer_result_types", None)
+        if infer is not None:
+            for value, type_ in zip(list(op.results), infer(), strict=True):
+                if value.type != type_:
+                    Rewriter.replace_value_with_new_type(value, type_)
+        elif isinstance(op, FuncOp) and op.body.blocks:
+            op.update_function_type()
 
 
 def _retype(op: Operation, change: Change) -> None:

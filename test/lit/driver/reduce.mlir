@@ -6,6 +6,7 @@
 // RUN: nn-opt --reduce="grep -q graph.softmax" %s 2>%t.err | filecheck %s --check-prefix=SIZES
 // RUN: nn-opt --fold-constants --reduce="sh -c 'grep -q resource {} && nn-opt --weights={}.safetensors --inline-weights {} | grep -q -e -5.0'" %s 2>%t.err | filecheck %s --check-prefix=WEIGHTS
 // RUN: nn-opt --reduce="grep -q graph.slice" %s 2>%t.err | filecheck %s --check-prefix=SLICE
+// RUN: nn-opt --reduce="grep -q graph.pool" %s 2>%t.err | filecheck %s --check-prefix=FOLLOWS
 // RUN: not nn-opt --reduce="grep -q no.such.thing" %s 2>&1 | filecheck %s --check-prefix=DULL
 
 // CHECK: %[[A:.*]] = arith.constant 0 : i32
@@ -20,6 +21,7 @@
 // WEIGHTS: graph.constant #graph.resource<"{{.*}}"> : tensor<
 // SLICE: func.func @graph(%[[X:.*]]: tensor<1x2xf32>)
 // SLICE-NEXT: graph.slice %[[X]] starts [0, 1] sizes [1, 1]
+// FOLLOWS: graph.pool {{.*}} : {{.*}}tensor<1x1x1x1xf32>
 // DULL: error: --reduce: the command fails on the input already
 // DULL: hint: it has to exit with 0 as long as the module is interesting
 func.func private @double(%a: i32) -> i32 {
@@ -59,4 +61,8 @@ func.func @graph(%x: tensor<6x64xf32>) -> (tensor<6x64xf32>, tensor<6x8xf32>) {
   %z = graph.softmax %y axis 1 : tensor<6x64xf32>
   %s = graph.slice %z starts [0, 8] sizes [6, 8] steps [1, 1] : (tensor<6x64xf32>) -> tensor<6x8xf32>
   func.return %z, %s : tensor<6x64xf32>, tensor<6x8xf32>
+}
+func.func @pool(%x: tensor<1x4x111x111xf32>) -> tensor<1x4x55x55xf32> {
+  %y = graph.pool %x kind "max" kernel [3, 3] strides [2, 2] pads [0, 0, 0, 0] dilations [1, 1] : (tensor<1x4x111x111xf32>) -> tensor<1x4x55x55xf32>
+  func.return %y : tensor<1x4x55x55xf32>
 }
