@@ -9,24 +9,26 @@ from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.ir.diagnostics import complaint, locate
 from nn_opt.ir.dominance import verify_dominance
+from nn_opt.ir.op_checks import OpChecks
 
 
 def verify(root: Operation) -> None:
     """Raise VerifyException, located and worded, for the first thing that is wrong in `root`."""
+    checks = OpChecks()
     for op in root.walk():
         problem = structural_problem(op)
         if problem is not None:
             raise VerifyException(complaint(op, problem))
-        if op.has_trait(SymbolTable, value_if_unregistered=False):
+        if op.regions and op.has_trait(SymbolTable, value_if_unregistered=False):
             _verify_symbols(op)
-        _verify_op(op)
+        _verify_op(op, checks)
     verify_dominance(root)
 
 
-def _verify_op(op: Operation) -> None:
+def _verify_op(op: Operation, checks: OpChecks) -> None:
     """Run the op's own checks; a message without a place gets the op's."""
     try:
-        op.verify_()
+        checks.run(op)
     except VerifyException as error:
         text = str(error)
         if ": error: " in text:
@@ -36,10 +38,11 @@ def _verify_op(op: Operation) -> None:
 
 def structural_problem(op: Operation) -> str | None:
     """Return what is wrong with how an op sits in its block, in words."""
-    if any(isinstance(operand, ErasedSSAValue) for operand in op.operands):
-        return "uses a value whose definition was erased"
+    for operand in op._operands:  # pyright: ignore[reportPrivateUsage]  # op.operands is a new view
+        if type(operand) is ErasedSSAValue:
+            return "uses a value whose definition was erased"
     block = op.parent
-    if op.successors and (problem := _successor_problem(op, block)):
+    if op.successor_uses and (problem := _successor_problem(op, block)):
         return problem
     if block is not None and block.last_op is op and not op.has_trait(IsTerminator):
         parent = block.parent_op()
