@@ -14,8 +14,9 @@ from nn_opt.driver.statistics import declared
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import DIALECTS, make_context
 from nn_opt.pass_specs import field_types, suggestion
+from nn_opt.pipeline_text import FUNCTION, MODULE
 from nn_opt.pipelines import PIPELINES
-from nn_opt.registry import PASSES, load_pass
+from nn_opt.registry import FUNCTION_PASSES, PASSES, load_pass
 
 
 def _documentation(thing: type[Any]) -> str:
@@ -59,7 +60,8 @@ def pass_help(name: str) -> str:
     tail = f"options\n{_table(options)}" if options else "no options\n"
     counters = _table((counter.name, counter.text) for counter in declared(cls))
     tail += f"statistics\n{counters}" if counters else ""
-    return f"--{name}\n{_documentation(cls)}\n\n{tail}"
+    where = f"{MODULE} or {FUNCTION}" if name in FUNCTION_PASSES else MODULE
+    return f"--{name}\n{_documentation(cls)}\n\nruns on {where}\n{tail}"
 
 
 def _default(value: object) -> str:

@@ -8,7 +8,11 @@
 // RUN: not nn-opt --pass-pipeline='cse,func.func(dce,plan-memory)' %s 2>&1 | filecheck %s --check-prefix=WHOLE
 // RUN: not nn-opt --pass-pipeline='cse,fun.func(dce)' %s 2>&1 | filecheck %s --check-prefix=ANCHOR
 // RUN: not nn-opt --pass-pipeline='cse,cannonicalize' %s 2>&1 | filecheck %s --check-prefix=PASS
+// RUN: nn-opt --pass-help=cse | filecheck %s --check-prefix=BOTH
+// RUN: nn-opt --pass-help=plan-memory | filecheck %s --check-prefix=MODULE
 
+// BOTH:       runs on builtin.module or func.func
+// MODULE:     {{^}}runs on builtin.module{{$}}
 // CHECK:      func.func @twice
 // CHECK:        arith.mulf
 // CHECK-NOT:    arith.mulf
