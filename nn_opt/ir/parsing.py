@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Dialect, Operation, TypeAttribute
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Span
@@ -48,6 +48,7 @@ DIALECTS = {
     "vector": "xdsl.dialects.vector:Vector",
 }
 
+WIDEST_INTEGER = (1 << 24) - 1  # MLIR's; values of billions of bits would fill the memory
 
 _integer = lru_cache(maxsize=256)(IntAttr)
 
@@ -119,6 +120,13 @@ class LocatingParser(QuickParser):
         if isinstance(op.location, UnknownLoc):
             op.location = self._location(start)
         return op
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        span = self._current_token.span
+        parsed = super()._parse_optional_integer_or_float_type()
+        if isinstance(parsed, IntegerType) and parsed.bitwidth > WIDEST_INTEGER:
+            self.raise_error(f"integer bitwidth is limited to {WIDEST_INTEGER} bits", span)
+        return parsed
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()

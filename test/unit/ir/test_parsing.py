@@ -94,6 +94,11 @@ def test_refused_attribute_is_located():
     assert text.startswith("m.mlir:2:")
 
 
+def test_width_of_integers_is_limited_as_in_mlir():
+    text = message("func.func @f() {\n  %a = arith.constant 1 : i99999999999\n  func.return\n}\n")
+    assert text.startswith("m.mlir:2:27: error: integer bitwidth is limited to 16777215 bits")
+
+
 def test_open_string_is_a_message_at_once():
     text = message('func.func private @f() attributes {note = "' + "index, " * 40 + "}\n")
     assert text.startswith("m.mlir:1:43: error: ")
