@@ -124,7 +124,8 @@ class LocatingParser(QuickParser):
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         span = self._current_token.span
         parsed = super()._parse_optional_integer_or_float_type()
-        if isinstance(parsed, IntegerType) and parsed.bitwidth > WIDEST_INTEGER:
+        width = parsed.bitwidth if type(parsed) is IntegerType else 0
+        if width > WIDEST_INTEGER:
             self.raise_error(f"integer bitwidth is limited to {WIDEST_INTEGER} bits", span)
         return parsed
 
