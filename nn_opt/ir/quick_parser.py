@@ -32,6 +32,10 @@ class _PlainOp:
     def __init__(self, op_type: type[IRDLOperation]):
         self.op_type = op_type
         self.get_irdl_definition = op_type.get_irdl_definition
+        definition = op_type.get_irdl_definition()
+        parts = [name for name, _ in (*definition.operands, *definition.results)]
+        # The directives `operands` and `results` look for the parts of a class in here.
+        self.__dict__.update({name: op_type.__dict__[name] for name in parts})
 
     @staticmethod
     def suits(op_type: type[Operation]) -> TypeGuard[type[IRDLOperation]]:

@@ -82,3 +82,16 @@ MISTAKES = [
 @pytest.mark.parametrize("text", MISTAKES)
 def test_mistake(text: str):
     assert_same(make_context(), text)
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_formats_that_name_no_operand(wrong: bool):
+    """`operands` in a format stands for all of them."""
+    operands = "%a" if wrong else "%a, %b"
+    assert_same(
+        make_context(),
+        f"""llvm.func @f(%a: f32, %b: f32) -> f32 {{
+          %c = llvm.intr.maxnum({operands}) : (f32, f32) -> f32
+          llvm.return %c : f32
+        }}""",
+    )
