@@ -34,12 +34,13 @@ def start_table(rows: Sequence[Figures], plan: Plan) -> Table:
     """Return what it takes to the first result: seconds from the start of Python; of these, those
     of loading or compiling; milliseconds of the first call; the largest memory.
     """
-    titles = [f"{name} {unit}" for unit in START for name in plan.subjects]
-    table = _table("a process that loads the model and runs it once", ["warm s", *titles])
+    table = _table("a process that loads the model and runs it once", ["subject", *START])
     for row in rows:
-        cold = [row.cold[name] for name in plan.subjects]
-        texts = [text(fresh) for text in START.values() for fresh in cold]
-        table.add_row(row.model, f"{row.warm_seconds:.2f}", *texts)
+        warm = f"{OURS}, warm"
+        table.add_row(row.model, warm, f"{row.warm_seconds:.2f}", *[""] * (len(START) - 1))
+        for name in plan.subjects:
+            table.add_row("", name, *(text(row.cold[name]) for text in START.values()))
+        table.add_section()
     return table
 
 
