@@ -207,6 +207,8 @@ def _can_feed(producer: Group, reader: Operation) -> bool:
         return shape_of(producer.output) == shape_of(reader.results[0])
     if isinstance(reader, READS_ONCE):
         return producer.pointwise
+    if isinstance(reader, graph.LayoutTransformOp):
+        return producer.pointwise
     if isinstance(reader, MOVES):
         repeats = elements(reader.results[0]) > elements(producer.output)
         cheap = not repeats or all(is_cheap(op) for op in producer.ops)

@@ -19,6 +19,7 @@ from nn_opt.schedule.nest import (
     stores_in,
     top_of_nest,
 )
+from nn_opt.schedule.outside import keeps_outside
 
 
 def inline(function: FuncOp, stage: str) -> None:
@@ -31,8 +32,11 @@ def inline(function: FuncOp, stage: str) -> None:
     readers = [block for block in accessors(alloc.result) if block is not producer]
     for reader in readers:
         for load in [load for load in loads_in(reader) if load.memref is alloc.result]:
-            _require_inside(load, reader, stage)
-            value = _formula(producer, store, load)
+            outside = may_leave(load, reader)
+            if outside and not keeps_outside(producer, load):
+                problem = f"inline: {reader.stage.data!r} reads {stage!r} outside its bounds"
+                refuse(reader, problem, hint="keep the stage, or compute_at it")
+            value = _formula(producer, store, load, outside)
             load.result.replace_all_uses_with(value)
             load.detach()
             load.erase()
@@ -43,16 +47,14 @@ def inline(function: FuncOp, stage: str) -> None:
     alloc.erase()
 
 
-def _require_inside(load: LoadOp, reader: BlockOp, stage: str) -> None:
-    """Refuse a read that may be outside the buffer: its `or` value has no formula."""
+def may_leave(load: LoadOp, reader: BlockOp) -> bool:
+    """Return whether a read may be outside its buffer, so that its `or` value counts."""
     if load.default is None:
-        return
+        return False
     ranges = index_ranges(load, reader)
-    for expr, size in zip(load.map.data.results, shape_of(load.memref), strict=True):
-        low, high = range_of(expr, ranges)
-        if low < 0 or high >= size:
-            problem = f"inline: {reader.stage.data!r} reads {stage!r} outside its bounds"
-            refuse(reader, problem, hint="keep the stage, or compute_at it")
+    pairs = zip(load.map.data.results, shape_of(load.memref), strict=True)
+    bounds = ((range_of(expr, ranges), size) for expr, size in pairs)
+    return any(low < 0 or high >= size for (low, high), size in bounds)
 
 
 def index_ranges(load: LoadOp, block: BlockOp) -> list[tuple[int, int]]:
@@ -64,14 +66,19 @@ def index_ranges(load: LoadOp, block: BlockOp) -> list[tuple[int, int]]:
     return [(0, sizes[v] - 1) if v in sizes else unknown for v in load.indices]
 
 
-def _formula(producer: BlockOp, store: StoreOp, load: LoadOp) -> SSAValue:
-    """Clone the producer's body in front of a load, at the load's indices; return the value."""
+def _formula(producer: BlockOp, store: StoreOp, load: LoadOp, outside: bool) -> SSAValue:
+    """Clone the producer's body in front of a load, at the load's indices; return the value.
+
+    Where the load may be outside, the clones of the producer's loads have its `or` value.
+    """
     axis_exprs = _axes_at(producer, store, load)
     clones: dict[SSAValue, SSAValue] = {}
     for op in producer.body.block.ops:
         if op is store:
             continue
         clone = _clone_at(op, producer, axis_exprs, load, clones)
+        if outside and isinstance(clone, LoadOp):
+            clone.default = load.default
         clones.update(zip(op.results, clone.results, strict=True))
     return clones[store.value]
 

@@ -17,12 +17,12 @@ from nn_opt.schedule.defaults.facts import (
     is_stacked,
     loads_of,
     local_buffer,
-    may_leave,
     par_axes,
     readers,
     stages,
     step,
 )
+from nn_opt.schedule.inline import may_leave
 from nn_opt.schedule.nest import accessors, find_block, is_inside, loads_in, read, stores_in
 from nn_opt.schedule.schedule import Schedule
 

@@ -14,12 +14,12 @@ from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
     axis_loops,
     loads_of,
-    may_leave,
     par_axes,
     step,
 )
 from nn_opt.schedule.defaults.tile_shapes import even
 from nn_opt.schedule.defaults.tiled import Tile, follower_of
+from nn_opt.schedule.inline import may_leave
 from nn_opt.schedule.intrinsics import INTRINSICS, Intrinsic
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read
 from nn_opt.schedule.schedule import Schedule

@@ -8,8 +8,9 @@ from xdsl.ir import SSAValue
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, LoadOp, StoreOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import memory_space
-from nn_opt.schedule.defaults.facts import is_reduction, may_leave, steps, vectorizable
+from nn_opt.schedule.defaults.facts import is_reduction, steps, vectorizable
 from nn_opt.schedule.defaults.transposes import LINE, share_lines
+from nn_opt.schedule.inline import may_leave
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, only_child, stores_in
 from nn_opt.schedule.schedule import Schedule
 

@@ -12,9 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import AllocOp, ApplyOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
-from nn_opt.ir.affine import Linear, flat_form, range_of
+from nn_opt.ir.affine import Linear, flat_form
 from nn_opt.ir.types import element_type, shape_of
-from nn_opt.schedule.inline import index_ranges
 from nn_opt.schedule.nest import (
     access_exprs,
     accessors,
@@ -120,18 +119,6 @@ def readers(block: BlockOp) -> list[BlockOp]:
 def loads_of(buffer: SSAValue, block: BlockOp) -> list[LoadOp]:
     """Return a stage's loads from one buffer."""
     return [load for load in loads_in(block) if load.memref is buffer]
-
-
-def may_leave(load: LoadOp, block: BlockOp) -> bool:
-    """Return whether a load may be outside its buffer, so that its `or` value counts."""
-    if load.default is None:
-        return False
-    ranges = index_ranges(load, block)
-    pairs = zip(load.map.data.results, shape_of(load.memref), strict=True)
-    return any(
-        low < 0 or high >= size
-        for (low, high), size in ((range_of(expr, ranges), size) for expr, size in pairs)
-    )
 
 
 def step(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> int | None:

@@ -16,11 +16,11 @@ from nn_opt.schedule.defaults.facts import (
     axis_loops,
     is_contraction,
     loads_of,
-    may_leave,
     par_axes,
     reduce_axes,
     step,
 )
+from nn_opt.schedule.inline import may_leave
 from nn_opt.schedule.nest import find_block, loads_in, read
 from nn_opt.schedule.schedule import Schedule
 

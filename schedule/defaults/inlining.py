@@ -15,10 +15,11 @@ from nn_opt.schedule.defaults.facts import (
     is_stacked,
     loads_of,
     local_buffer,
-    may_leave,
     readers,
     stages,
 )
+from nn_opt.schedule.inline import may_leave
+from nn_opt.schedule.outside import keeps_outside
 from nn_opt.schedule.schedule import Schedule
 
 
@@ -39,7 +40,9 @@ def _worth_inlining(function: FuncOp, block: BlockOp) -> bool:
     ):
         return False
     uses = [(load, reader) for reader in readers(block) for load in loads_of(alloc.result, reader)]
-    if not uses or any(is_contraction(reader) or may_leave(load, reader) for load, reader in uses):
+    if not uses or any(is_contraction(reader) for _, reader in uses):
+        return False
+    if any(may_leave(load, reader) and not keeps_outside(block, load) for load, reader in uses):
         return False
     size = max(math.prod(block.axis_sizes), 1)
     times = sum(math.prod(reader.axis_sizes) / size for _, reader in uses)

@@ -20,11 +20,11 @@ from nn_opt.schedule.defaults.facts import (
     is_stacked,
     loads_of,
     local_buffer,
-    may_leave,
     readers,
     stages,
     step,
 )
+from nn_opt.schedule.inline import may_leave
 from nn_opt.schedule.intrinsics import Intrinsic
 from nn_opt.schedule.nest import (
     accessors,

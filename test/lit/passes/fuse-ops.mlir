@@ -345,3 +345,25 @@ func.func @other_axes_and_long_rows_stay_apart(%x: tensor<5x64xf32>, %z: tensor<
   %f = graph.sub %z, %n : (tensor<2x8192xf32>, tensor<2x1xf32>) -> tensor<2x8192xf32>
   func.return %d, %f : tensor<5x64xf32>, tensor<2x8192xf32>
 }
+
+// -----
+
+// What is done to each element is done while panels are packed; a product's epilogue is not.
+// CHECK-LABEL: @packing_takes_a_prologue
+// CHECK:       graph.fused
+// CHECK-NEXT:    graph.relu
+// CHECK-NEXT:    graph.layout_transform
+// CHECK-NEXT:    graph.yield
+// CHECK:       graph.matmul
+// CHECK-NEXT:  graph.relu
+// CHECK-NEXT:  graph.yield
+// CHECK:       graph.fused
+// CHECK-NEXT:    graph.layout_transform
+func.func @packing_takes_a_prologue(%x: tensor<8x8xf32>) -> (tensor<1x8x16xf32>, tensor<1x8x16xf32>) {
+  %a = graph.relu %x : tensor<8x8xf32>
+  %q = graph.layout_transform %a from "KN" to "NK16n" sizes [8, 8] : (tensor<8x8xf32>) -> tensor<1x8x16xf32>
+  %m = graph.matmul %x, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = graph.relu %m : tensor<8x8xf32>
+  %p = graph.layout_transform %r from "KN" to "NK16n" sizes [8, 8] : (tensor<8x8xf32>) -> tensor<1x8x16xf32>
+  func.return %q, %p : tensor<1x8x16xf32>, tensor<1x8x16xf32>
+}
