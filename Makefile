@@ -49,7 +49,7 @@ bench: $(STAMP)  ## measure against the peers, in turns: on one core, on two, la
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench --threads 2
-	$(BIN)/python -m bench.operators
+	$(BIN)/python -m bench.operators --json docs/bench-operators.json
 
 bench-compilers: $(STAMP)  ## measure beside PyTorch, IREE, TVM and tinygrad (2 GB of packages)
 	$(BIN)/python -m pip install --quiet --editable '.[bench,bench-compilers]'
