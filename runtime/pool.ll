@@ -57,7 +57,7 @@ define internal i64 @now() nounwind { ; nanoseconds
   ret i64 %b
 }
 
-; Wait for *word to change from old, for 30 us at most (PERF: unbounded spinning can hang); return whether it did.
+; Wait for *word to change from old, for 30 us at most (without a bound, it can hang); return whether it did.
 define internal i1 @spin(ptr %word, i32 %old) nounwind {
 entry:
   %start = call i64 @now()

@@ -11,7 +11,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.target import Target
 from nn_opt.runtime.llvm import llvm
 
-# The passes of `clang -O<level>` undo register tiles (PERF: 55 instead of 117 GFLOP/s), so none run
+# The passes of `clang -O<level>` undo register tiles (55 instead of 117 GFLOP/s), so none run
 # unless asked for; code generation is at its best level.
 PASSES_DEFAULT = 0
 CODEGEN_LEVEL = 3
