@@ -67,7 +67,7 @@ def lower_dot(code: Code, op: loop.DotOp) -> None:
         operands = (code.value(op.acc), _everywhere(code, op, type_), _as(code, op.b, type_))
         code.bind(op.result, intrinsic(code, spelling.name, operands, op.acc.type))
     elif unsigned and group == BYTES and element == i8:
-        sum_of = _by_pairs if target.triple.startswith("x86") and lanes in PAIRS else _by_bytes
+        sum_of = _by_pairs if target.sums_pairs and lanes in PAIRS else _by_bytes
         code.bind(op.result, sum_of(code, op, lanes))
     elif spelling is None:
         hint = "use an intrinsic of the schedule, such as dot_bf16x2"

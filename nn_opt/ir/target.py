@@ -64,6 +64,11 @@ class Target:
         """Whether an instruction can compute with an operand in memory."""
         return self.triple.startswith("x86")
 
+    @property
+    def sums_pairs(self) -> bool:
+        """Whether an instruction sums products of neighbouring 16-bit lanes (pmaddwd, in SSE2)."""
+        return self.triple.startswith("x86")
+
     def has(self, feature: str) -> bool:
         """Return whether the processor has a feature that LLVM calls so, as `features` lists."""
         return f"+{feature}" in self.features.split(",")

@@ -4,34 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import CONV, KERNELS, MATMUL, SOFTMAX, assert_right, loops, random_inputs
+from kernels import CONV, KERNELS, MATMUL, SOFTMAX, assert_right, random_inputs
+from lowering import STEPS, lowered
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.dialects.builtin import VectorType
 
 from nn_opt.dialects.loop import AllocOp, ForKind, ForOp, IfOp, LoadOp, StoreOp
 from nn_opt.dialects.sched import ScriptOp
-from nn_opt.ir.target import TARGETS, set_target
+from nn_opt.ir.target import TARGETS
 from nn_opt.ir.types import memory_space, shape_of
 from nn_opt.reference import run
-from nn_opt.registry import load_pass
-
-STEPS = (
-    "default-schedules",
-    "apply-schedule",
-    "lower-blocks",
-    "flatten-accesses",
-    "partition-loops",
-    "compact-buffers",
-    "vectorize-loops",
-)
-
-
-def lowered(text: str, target: str, until: str) -> ModuleOp:
-    ctx, module, _ = loops(text)
-    set_target(module, target)
-    for name in STEPS[: STEPS.index(until) + 1]:
-        load_pass(name)().apply(ctx, module)
-    return module
 
 
 @pytest.mark.parametrize("until", STEPS[1:])

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import loops, random_inputs
+from kernels import random_inputs
+from lowering import lowered
 from numpy.lib.stride_tricks import sliding_window_view
-from xdsl.dialects.builtin import ModuleOp
 
 from nn_opt.dialects.loop import AllocOp
-from nn_opt.ir.target import set_target
 from nn_opt.ir.types import memory_space
 from nn_opt.reference import run
-from nn_opt.registry import load_pass
 from nn_opt.schedule.nest import blocks_in, loops_around
-
-STEPS = (
-    "default-schedules",
-    "apply-schedule",
-    "lower-blocks",
-    "flatten-accesses",
-    "partition-loops",
-    "compact-buffers",
-    "vectorize-loops",
-)
 
 
 def conv(channels: int, edge: int, filters: int, *, dilation: int = 1) -> str:
@@ -43,18 +31,9 @@ def conv(channels: int, edge: int, filters: int, *, dilation: int = 1) -> str:
     }}"""
 
 
-def lowered(text: str, until: str) -> ModuleOp:
-    ctx, module, _ = loops(text)
-    set_target(module, "x86-64-v4")
-    for name in STEPS[: STEPS.index(until) + 1]:
-        load_pass(name)().apply(ctx, module)
-    module.verify()
-    return module
-
-
 def copies(text: str) -> bool:
     """Return whether anything but the tile gets a buffer."""
-    module = lowered(text, "apply-schedule")
+    module = lowered(text, "x86-64-v4", "apply-schedule")
     spaces = [memory_space(op.result) for op in module.walk() if isinstance(op, AllocOp)]
     return set(spaces) != {"register"}
 
@@ -83,13 +62,13 @@ def test_borders_keep_the_numbers(dilation: int):
     span = 2 * dilation + 1
     windows = sliding_window_view(np.pad(x.astype(float), pad), (span, span), axis=(1, 2))
     expected = np.einsum("cpqrs,fcrsi->fpqi", windows[..., ::dilation, ::dilation], w)
-    (result,) = run(lowered(text, "vectorize-loops"), [x, w])
+    (result,) = run(lowered(text, "x86-64-v4", "vectorize-loops"), [x, w])
     np.testing.assert_allclose(result, expected, rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize(("edge", "rows"), [(56, 3), (16, None)])
 def test_all_filters_read_a_strip_before_the_next(edge: int, rows: int | None):
-    module = lowered(conv(64, edge, 4), "apply-schedule")
+    module = lowered(conv(64, edge, 4), "x86-64-v4", "apply-schedule")
     block = next(b for b in blocks_in(module) if b.stage.data == "conv")
     trips = [loop.trips for loop in loops_around(block)]
     if rows is None:

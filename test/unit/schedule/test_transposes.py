@@ -5,24 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import loops, random_inputs
-from xdsl.dialects.builtin import ModuleOp
+from kernels import random_inputs
+from lowering import lowered
 
 from nn_opt.dialects.loop import ForKind
-from nn_opt.ir.target import TARGETS, set_target
+from nn_opt.ir.target import TARGETS
 from nn_opt.reference import run
-from nn_opt.registry import load_pass
 from nn_opt.schedule.nest import blocks_in, loops_around
 
-STEPS = (
-    "default-schedules",
-    "apply-schedule",
-    "lower-blocks",
-    "flatten-accesses",
-    "partition-loops",
-    "compact-buffers",
-    "vectorize-loops",
-)
 TRANSPOSE = """
 func.func @transpose(%x: tensor<21x37x{element}>) -> tensor<37x21x{element}> attributes {{kernel}} {{
   %y = tensor.compute "transpose" (%i: 37, %j: 21) : tensor<37x21x{element}> {{
@@ -41,15 +31,6 @@ func.func @block(%x: tensor<24x35xf32>) -> tensor<2x35x16xf32> attributes {kerne
   func.return %y : tensor<2x35x16xf32>
 }
 """
-
-
-def lowered(text: str, target: str, until: str) -> ModuleOp:
-    ctx, module, _ = loops(text)
-    set_target(module, target)
-    for name in STEPS[: STEPS.index(until) + 1]:
-        load_pass(name)().apply(ctx, module)
-    module.verify()
-    return module
 
 
 @pytest.mark.parametrize("until", ["apply-schedule", "vectorize-loops"])

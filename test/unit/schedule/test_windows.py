@@ -7,30 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 from kernels import loops, random_inputs
+from lowering import STEPS, lowered
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from nn_opt.dialects.loop import AllocOp, BlockOp, ForKind, LoadOp
-from nn_opt.ir.target import TARGETS, set_target, target_named
+from nn_opt.ir.target import TARGETS, target_named
 from nn_opt.ir.types import memory_space
 from nn_opt.reference import run
-from nn_opt.registry import load_pass
 from nn_opt.schedule.defaults.windows import MAX_PLACES, Window, places, window_of
 from nn_opt.schedule.nest import loops_around
 
 Array = NDArray[Any]
-STEPS = (
-    "default-schedules",
-    "apply-schedule",
-    "lower-blocks",
-    "flatten-accesses",
-    "partition-loops",
-    "compact-buffers",
-    "vectorize-loops",
-)
 DEPTHWISE = """
 func.func @depthwise(%x: tensor<1x2x9x27x16xf32>, %w: tensor<2x3x3x16xf32>)
     -> tensor<1x2x9x27x16xf32> attributes {kernel} {
@@ -134,14 +124,6 @@ def strided_rows(x: Array) -> Array:
 
 KERNELS = {DEPTHWISE: depthwise, POOL: pool, ROWS: rows, STRIDED_ROWS: strided_rows}
 IDS = ("depthwise", "pool", "rows", "strided_rows")
-
-
-def lowered(text: str, target: str, until: str) -> ModuleOp:
-    ctx, module, _ = loops(text)
-    set_target(module, target)
-    for name in STEPS[: STEPS.index(until) + 1]:
-        load_pass(name)().apply(ctx, module)
-    return module
 
 
 @pytest.mark.parametrize("until", STEPS[1:])

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from lowering import STEPS, lower
 from winograd_kernels import Case
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -20,15 +21,6 @@ from nn_opt.registry import load_pass
 from nn_opt.schedule.defaults.winograd import group_of
 from nn_opt.schedule.schedule import Schedule
 
-STEPS = (
-    "default-schedules",
-    "apply-schedule",
-    "lower-blocks",
-    "flatten-accesses",
-    "partition-loops",
-    "compact-buffers",
-    "vectorize-loops",
-)
 CASES = {
     "tiles hang over": Case(4, 7, 9),
     "tiles fit, no padding": Case(4, 10, 6, pads=(0, 0, 0, 0)),
@@ -44,11 +36,7 @@ CASES = {
 
 
 def lowered(case: Case, target: str, until: str) -> ModuleOp:
-    ctx, module = case.loops()
-    set_target(module, target)
-    for name in STEPS[: STEPS.index(until) + 1]:
-        load_pass(name)().apply(ctx, module)
-    return module
+    return lower(*case.loops(), target, until)
 
 
 @pytest.mark.parametrize("until", ["apply-schedule", "partition-loops", "vectorize-loops"])
