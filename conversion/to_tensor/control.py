@@ -29,8 +29,9 @@ from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.scalar import storage
 from nn_opt.dialects import graph, tensor
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.resources import let_go, resource_of
+from nn_opt.ir.resources import resource_of
 from nn_opt.ir.rewriting import carry_location
+from nn_opt.ir.sidecar import let_go
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of, tensor_type
 
 Converter = Callable[[Lowering, Any], Array]
@@ -92,6 +93,9 @@ def lowered_block(old: Block) -> Block:
 def fill(k: Lowering, old: Block, new: Block) -> None:
     """Add to `new` what each op of `old` becomes; what is not of the graph is copied."""
     for op in old.ops:
+        if type(op) not in STRUCTURE and op.name not in CONVERTERS:
+            new.add_op(op.clone(k.values))  # graph ops too, for the legality check
+            continue
         inner = Block()
         with ImplicitBuilder(inner):
             results = _convert(k, op)
@@ -124,8 +128,6 @@ def _convert(k: Lowering, op: Operation) -> Sequence[SSAValue]:
     rule = STRUCTURE.get(type(op))
     if rule is not None:
         return rule(k, op)
-    if op.name not in CONVERTERS:
-        return _copy(k, op)
     _check(op)
     return [CONVERTERS[op.name](k, op).value]
 
@@ -137,11 +139,6 @@ def _check(op: Operation) -> None:
             raise PassFailedException(
                 complaint(op, problem, hint="give sizes, then run --infer-shapes")
             )
-
-
-def _copy(k: Lowering, op: Operation) -> Sequence[SSAValue]:
-    """Copy an op of another dialect; graph ops without a rule too, for the legality check."""
-    return op.clone(dict(k.values)).results
 
 
 def convert_constant(k: Lowering, op: graph.ConstantOp) -> Sequence[SSAValue]:

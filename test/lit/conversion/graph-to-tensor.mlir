@@ -236,3 +236,23 @@ func.func private @add_0(%a: tensor<4xui8>, %b: tensor<4xui8>) -> tensor<4xui8> 
   %y = graph.add %a, %b : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
   func.return %y : tensor<4xui8>
 }
+
+// -----
+
+// What is a formula already is copied, with what is in it.
+// CHECK-LABEL: func.func @formula_beside_graph
+func.func @formula_beside_graph(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = tensor.compute "twice" (%[[I:.*]]: 4) : tensor<4xf32> {
+  // CHECK-NEXT:   %[[E:.*]] = tensor.read %{{.*}}[%[[I]]] : tensor<4xf32>
+  // CHECK-NEXT:   %[[S:.*]] = arith.addf %[[E]], %[[E]] : f32
+  // CHECK-NEXT:   tensor.yield %[[S]] : f32
+  %y = tensor.compute "twice" (%i: 4) : tensor<4xf32> {
+    %e = tensor.read %x[%i] : tensor<4xf32>
+    %s = arith.addf %e, %e : f32
+    tensor.yield %s : f32
+  }
+  // CHECK: tensor.compute "relu"
+  // CHECK-NEXT: tensor.read %[[Y]]
+  %z = graph.relu %y : tensor<4xf32>
+  func.return %z : tensor<4xf32>
+}
