@@ -87,7 +87,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     Raises: DiagnosticError for a flag that is neither an option, a pass nor a pipeline.
     """
     passes, rest = split_pass_flags(argv)
-    parser = _make_parser()
+    parser = make_parser()
     known, unknown = parser.parse_known_args(rest)
     if unknown:
         _refuse(unknown[0], parser)
@@ -132,13 +132,15 @@ class _Parser(argparse.ArgumentParser):
         raise DiagnosticError(f"error: {message}\n  hint: --help lists the options")
 
 
-def _make_parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all that is no pass."""
     parser = _Parser(
         prog="nn-opt",
         description="Read a model (.onnx) or textual IR, run passes in order, print IR.",
         epilog="Each pass and pipeline is a flag: --fuse-ops, --fuse-ops{max-depth=4}; "
         "see --list-passes and --pass-help=NAME. An option with a default value takes another "
-        "one after `=` only: --timing in.mlir, --timing=json in.mlir.",
+        "one after `=` only: --timing in.mlir, --timing=json in.mlir. `nn-opt doctor` tells what "
+        "is installed, `nn-opt completion SHELL` prints what completes this in a shell.",
         allow_abbrev=False,
     )
     parser.add_argument("input", nargs="?", default="-", help="file to read; - is standard input")

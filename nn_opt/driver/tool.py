@@ -31,6 +31,11 @@ def run_tool(argv: list[str]) -> int:
     """Do what a command line says; return the exit status."""
     debug = "--debug" in argv
     try:
+        if argv[:1] == ["completion"]:
+            from nn_opt.driver.completion import script
+
+            sys.stdout.write(script(*argv[1:2] or [""]))
+            return 0
         options = parse_arguments(argv)
         if options.run_reproducer:
             options = parse_arguments([*recorded_arguments(options.input), *argv])
