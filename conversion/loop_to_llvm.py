@@ -33,7 +33,7 @@ from nn_opt.conversion.to_llvm.symbols import machine_types
 from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_absent
-from nn_opt.ir.resources import let_go
+from nn_opt.ir.sidecar import let_go
 from nn_opt.ir.target import target_of
 
 RULES: dict[type[Operation], Rule] = {

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
 from nn_opt.ir.remarks import remark
-from nn_opt.ir.resources import let_go
+from nn_opt.ir.sidecar import let_go
 from nn_opt.ir.statistics import Statistic
 from nn_opt.passes.constants import constant_array
 from nn_opt.passes.fusion_costs import is_static_tensor, tensor_bytes

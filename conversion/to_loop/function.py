@@ -24,7 +24,8 @@ from nn_opt.conversion.to_loop.nest import Nest, Number
 from nn_opt.dialects import loop, tensor
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_attr
-from nn_opt.ir.resources import array_of, let_go
+from nn_opt.ir.resources import array_of
+from nn_opt.ir.sidecar import let_go
 from nn_opt.ir.types import element_type, memref_type, shape_of
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import (
     AnyFloat,
     Builtin,
@@ -31,7 +33,10 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from nn_opt.ir.diagnostics import DiagnosticError, complaint
 from nn_opt.ir.quick_parser import QuickParser
 from nn_opt.ir.recursion import allow_deep_nesting
-from nn_opt.ir.resources import Array, sidecar
+from nn_opt.ir.sidecar import sidecar
+
+if TYPE_CHECKING:
+    from nn_opt.ir.resources import Array
 
 DIALECTS = {
     "arith": "nn_opt.ir.vector_arith:Arith",
@@ -59,12 +64,20 @@ def _factory(row: str) -> Callable[[], Dialect]:
 
 
 def make_context(*, allow_unregistered: bool = False) -> Context:
-    """Return a context that knows all dialects and imports each at its first use."""
+    """Return a context that knows all dialects, xDSL's too, and imports each at its first use."""
     context = Context(allow_unregistered=allow_unregistered)
     context.load_dialect(Builtin)
     for name, row in DIALECTS.items():
         context.register_dialect(name, _factory(row))
+    for name, factory in more_dialects().items():
+        context.register_dialect(name, factory)
     return context
+
+
+def more_dialects() -> dict[str, Callable[[], Dialect]]:
+    """Return what imports each dialect of xDSL that is neither `builtin` nor in `DIALECTS`."""
+    known = {Builtin.name, *DIALECTS}
+    return {name: make for name, make in get_all_dialects().items() if name not in known}
 
 
 class LocatingParser(QuickParser):

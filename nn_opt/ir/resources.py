@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Attribute, Data, Operation
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.sidecar import RESOURCE, beside
 from nn_opt.ir.types import element_type, mlir_type, numpy_dtype, shape_of, tensor_type
 
 Array = NDArray[Any]
 INLINE_ELEMENTS = 16  # arrays up to this size are printed in the text itself
-
-_sidecar: ContextVar[Mapping[str, Array]] = ContextVar("sidecar")
-
-
-@contextmanager
-def sidecar(arrays: Mapping[str, Array]) -> Generator[None]:
-    """While active, `#graph.resource<"key">` that is parsed takes its array from here."""
-    token = _sidecar.set(arrays)
-    try:
-        yield
-    finally:
-        _sidecar.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +62,13 @@ class Resource:
 class ResourceAttr(Data[Resource]):
     """The array of a constant; printed as its key, so that 100 MB of weights are a line."""
 
-    name = "graph.resource"
+    name = RESOURCE
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Resource:
         with parser.in_angle_brackets():
             key = parser.parse_str_literal()
-        return Resource(_sidecar.get({}).get(key), [key])
+        return Resource(beside(key), [key])
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -96,13 +82,6 @@ def resource_of(array: Array) -> Attribute:
         array.flags.writeable = False
         return ResourceAttr(Resource(array))
     return dense_of(array)
-
-
-def let_go(gone: Iterable[Operation]) -> None:
-    """Free the arrays of ops that were erased: an op is garbage that only a search finds."""
-    for op in gone:
-        for name in [key for key, value in op.properties.items() if type(value) is ResourceAttr]:
-            del op.properties[name]
 
 
 def dense_of(array: Array) -> DenseIntOrFPElementsAttr:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NoneAttr, UnknownLoc
-from xdsl.ir import Operation, Region
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Operation, OpResult, Region
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -19,53 +19,70 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from nn_opt.ir.counters import Counted, active_counter, counted_sweep, describe
-from nn_opt.ir.resources import let_go
+from nn_opt.ir.locations import carry_location as carry_location
+from nn_opt.ir.locations import current_place, fused, set_place
+from nn_opt.ir.locations import fuse_locations as fuse_locations
+from nn_opt.ir.locations import located as located
+from nn_opt.ir.sidecar import let_go
 
 Rule: TypeAlias = Callable[[Any, PatternRewriter], None]
 """What a conversion does with one type of op: replace or erase it through the rewriter."""
 
 
-def fuse_locations(*ops: Operation) -> LocationAttr:
-    """Return one location for what replaces several ops: theirs in order, each once."""
-    places = list(dict.fromkeys(op.location for op in ops if not _is_unknown(op)))
-    if len(places) > 1:
-        return FusedLoc(ArrayAttr(places), NoneAttr())
-    return places[0] if places else UnknownLoc()
-
-
-def _is_unknown(op: Operation) -> bool:
-    return isinstance(op.location, UnknownLoc)
-
-
-def carry_location(location: LocationAttr, new_ops: list[Operation]) -> None:
-    """Give each new op, and what is in it, the location unless it has one."""
-    for root in new_ops:
-        for op in root.walk() if root.regions else (root,):
-            if _is_unknown(op):
-                op.location = location
-
-
 @dataclass(eq=False, repr=False)
 class LocatingWalker(PatternRewriteWalker):
-    """A walker whose new ops carry the location of the op that was matched."""
+    """A walker whose new ops carry the location of the op that was matched.
+
+    If others went with it, or are read by nobody any more, new ops carry theirs, too.
+    """
 
     _inserted: list[Operation] = field(default_factory=list[Operation], init=False)
+    _merged: list[Operation] = field(default_factory=list[Operation], init=False)
 
     def _process_worklist(self, listener: PatternRewriterListener) -> bool:
         changed = False
-        listener.operation_insertion_handler.insert(0, self._inserted.append)
-        while self._worklist:
-            op = self._worklist.pop()
-            location = op.location
-            rewriter = PatternRewriter(op)
-            rewriter.extend_from_listener(listener)
-            self.pattern.match_and_rewrite(op, rewriter)
-            changed |= rewriter.has_done_action
-            if self._inserted:
-                carry_location(location, self._inserted)
-                self._inserted.clear()
-        listener.operation_insertion_handler.remove(self._inserted.append)
+        outer = current_place()
+        inserted, merged = self._inserted, self._merged
+        listener.operation_insertion_handler.insert(0, inserted.append)
+        listener.operation_removal_handler.insert(0, self._note_removal)
+        try:
+            while self._worklist:
+                op = self._worklist.pop()
+                location = op.location
+                set_place(location)
+                rewriter = PatternRewriter(op)
+                rewriter.extend_from_listener(listener)
+                self.pattern.match_and_rewrite(op, rewriter)
+                changed |= rewriter.has_done_action
+                if inserted:
+                    if merged:
+                        _fuse_into(inserted, location, merged)
+                    inserted.clear()
+                merged.clear()
+        finally:
+            set_place(outer)
+        listener.operation_insertion_handler.remove(inserted.append)
+        listener.operation_removal_handler.remove(self._note_removal)
         return changed
+
+    def _note_removal(self, op: Operation) -> None:
+        """Note what goes, and what it alone may have read, constants aside."""
+        self._merged.append(op)
+        self._merged += [
+            value.owner for value in op.operands if isinstance(value, OpResult) and value.op.operands
+        ]
+
+
+def _fuse_into(inserted: list[Operation], location: LocationAttr, merged: list[Operation]) -> None:
+    """Add the locations of what has become unread to new ops that have but the matched op's."""
+    gone = [op for op in merged if not any(result.uses for result in op.results)]
+    place = fused([location, *(op.location for op in gone)])
+    if place is location:
+        return
+    for root in inserted:
+        for op in root.walk() if root.regions else (root,):
+            if op.location is location:
+                op.location = place
 
 
 def rewrite(
@@ -103,24 +120,24 @@ def convert(root: Operation, rules: Mapping[type[Operation], Rule], *, inner_fir
     inner_first: ops inside a region come before the op that holds it.
     """
     gone: set[Operation] = set()
-    inserted: list[Operation] = []
     listener = PatternRewriterListener(
-        operation_insertion_handler=[inserted.append],
         operation_removal_handler=[lambda op: gone.update(op.walk())],
     )
     counter = active_counter()
     pending = [op for op in root.walk(region_first=inner_first) if type(op) in rules]
-    for op in pending:
-        if op in gone or op is root:
-            continue
-        if counter is not None and counter.spent:
-            return
-        location, what = op.location, describe(op) if counter is not None else ""
-        rewriter = PatternRewriter(InsertPoint.before(op))
-        rewriter.extend_from_listener(listener)
-        rules[type(op)](op, rewriter)
-        if counter is not None and rewriter.has_done_action:
-            counter.count(what)
-        if inserted:
-            carry_location(location, inserted)
-            inserted.clear()
+    outer = current_place()
+    try:
+        for op in pending:
+            if op in gone or op is root:
+                continue
+            if counter is not None and counter.spent:
+                return
+            what = describe(op) if counter is not None else ""
+            set_place(op.location)
+            rewriter = PatternRewriter(InsertPoint.before(op))
+            rewriter.extend_from_listener(listener)
+            rules[type(op)](op, rewriter)
+            if counter is not None and rewriter.has_done_action:
+                counter.count(what)
+    finally:
+        set_place(outer)

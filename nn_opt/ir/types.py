@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import ml_dtypes
-import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
     IntegerType,
     MemRefType,
     Signedness,
@@ -26,28 +19,10 @@ from xdsl.ir import Attribute, SSAValue
 
 from nn_opt.ir.memory import remembered
 
-UNSIGNED = {bits: IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 16, 32, 64)}
+if TYPE_CHECKING:
+    import numpy as np
 
-# Signless integers are signed; bool is i1 and takes one byte an element in memory.
-DTYPES: dict[Attribute, np.dtype[Any]] = {
-    Float32Type(): np.dtype(np.float32),
-    Float64Type(): np.dtype(np.float64),
-    Float16Type(): np.dtype(np.float16),
-    BFloat16Type(): np.dtype(ml_dtypes.bfloat16),
-    IntegerType(1): np.dtype(np.bool_),
-    IntegerType(8): np.dtype(np.int8),
-    IntegerType(16): np.dtype(np.int16),
-    IntegerType(32): np.dtype(np.int32),
-    IntegerType(64): np.dtype(np.int64),
-    UNSIGNED[8]: np.dtype(np.uint8),
-    UNSIGNED[16]: np.dtype(np.uint16),
-    UNSIGNED[32]: np.dtype(np.uint32),
-    UNSIGNED[64]: np.dtype(np.uint64),
-    IndexType(): np.dtype(np.int64),
-}
-MLIR_TYPES: dict[np.dtype[Any], Attribute] = {
-    dtype: type_ for type_, dtype in DTYPES.items() if not isinstance(type_, IndexType)
-}
+UNSIGNED = {bits: IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 16, 32, 64)}
 
 
 @cache
@@ -93,11 +68,17 @@ def is_static(value: SSAValue | Attribute) -> bool:
 
 def numpy_dtype(element: Attribute) -> np.dtype[Any]:
     """Return the NumPy dtype of an element type; KeyError for a type without one."""
+    from nn_opt.ir.dtypes import DTYPES
+
     return DTYPES[element]
 
 
 def mlir_type(dtype: np.dtype[Any] | type[Any]) -> Attribute:
     """Return the element type of a NumPy dtype; KeyError for a dtype without one."""
+    import numpy as np
+
+    from nn_opt.ir.dtypes import MLIR_TYPES
+
     return MLIR_TYPES[np.dtype(dtype)]
 
 

@@ -19,7 +19,8 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.fields import float_text
 from nn_opt.dialects.graph.resampling import Axis, axis_taps
-from nn_opt.ir.resources import ResourceAttr, sidecar
+from nn_opt.ir.resources import ResourceAttr
+from nn_opt.ir.sidecar import sidecar
 from nn_opt.ir.types import shape_of, tensor_type
 
 

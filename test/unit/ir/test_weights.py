@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.dtypes import DTYPES
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.resources import Array, ResourceAttr, array_of, dense_of, resource_of
-from nn_opt.ir.types import DTYPES
 from nn_opt.ir.weights import WeightsFile, inline_weights, save_weights
 
 ALL_DTYPES = sorted(set(DTYPES.values()), key=str)
