@@ -27,6 +27,7 @@ from nn_opt.backends.llvm import print_module as print_llvm
 from nn_opt.backends.llvm.object import emit_assembly, emit_object
 from nn_opt.collector import quiet_collector
 from nn_opt.crew import NO_CREW, Crew, crew_for
+from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
@@ -35,7 +36,7 @@ from nn_opt.ir.target import DETERMINISTIC, Target, set_target, target_named
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of, tensor_type
 from nn_opt.ir.verify import verify
 from nn_opt.kernels import kernels_of
-from nn_opt.pipelines import COMPILE, Instrument, expand, run_passes, scheduling_at_once, stages
+from nn_opt.pipelines import COMPILE, expand, run_passes, scheduling_at_once, stages
 from nn_opt.runtime.arguments import fits
 from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo, dtype_named
@@ -211,10 +212,10 @@ class Watch(Instrument):
             self.progress(name, self.number, self.total)
         self.number += 1
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         self.step(step.name)
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if step.name == LEVELS["kernels"]:
             self.kernels = kernels_of(module)
 

@@ -15,6 +15,7 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError, complaint, locate
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of
@@ -122,7 +123,7 @@ class Trace(Interpreter.Listener):
 
 
 @dataclass
-class Checker:
+class Checker(Instrument):
     """Run the module before and after each pass on the same inputs; refuse a pass that differs."""
 
     rtol: float
@@ -130,13 +131,13 @@ class Checker:
     _expected: list[Array] | None = None
     _previous: ModuleOp | None = None
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if self._expected is None and can_run(module):
             self._inputs = seeded_inputs(module)
             self._expected = run(module, self._inputs)
         self._previous = module.clone()
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if self._expected is None or not can_run(module):
             sys.stderr.write(f"note: --check cannot run what --{step.name} left: not compared\n")
             return

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Protocol
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from nn_opt.instrument import Instrument, hears_patterns
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.watching import watching
 from nn_opt.pass_specs import field_types, make_pass, split_options, suggestion
 from nn_opt.registry import PASSES, load_pass
 
@@ -113,23 +114,29 @@ def scheduling_at_once(passes: Sequence[ModulePass]) -> list[ModulePass]:
     return steps
 
 
-class Instrument(Protocol):
-    """Something that looks on while passes run."""
-
-    def before(self, step: ModulePass, module: ModuleOp) -> None: ...
-    def after(self, step: ModulePass, module: ModuleOp) -> None: ...
-
-
 def run_passes(
     ctx: Context,
     module: ModuleOp,
     passes: Iterable[ModulePass],
     instruments: Sequence[Instrument] = (),
 ) -> None:
-    """Run passes in order; instruments see the module before each, and in reverse after it."""
-    for step in passes:
+    """Run passes in order, those that all instruments let run; `Instrument` says who hears what."""
+    with watching(tuple(filter(hears_patterns, instruments))):
+        for step in passes:
+            if all(instrument.should_run(step, module) for instrument in instruments):
+                _run_pass(ctx, module, step, instruments)
+
+
+def _run_pass(
+    ctx: Context, module: ModuleOp, step: ModulePass, instruments: Sequence[Instrument]
+) -> None:
+    try:
         for instrument in instruments:
-            instrument.before(step, module)
+            instrument.before_pass(step, module)
         step.apply(ctx, module)
         for instrument in reversed(instruments):
-            instrument.after(step, module)
+            instrument.after_pass(step, module)
+    except Exception as error:  # any: it is told of, and goes on
+        for instrument in reversed(instruments):
+            instrument.pass_failed(step, module, error)
+        raise

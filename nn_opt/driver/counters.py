@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from nn_opt.instrument import Instrument
 from nn_opt.ir.counters import Counter, activate, counting
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.pass_specs import suggestion
@@ -33,7 +34,7 @@ def parse_counters(texts: Sequence[str]) -> dict[str, Counter]:
 
 
 @dataclass
-class Counters:
+class Counters(Instrument):
     """Make the passes that have a counter obey it; it runs on through all uses of the pass."""
 
     by_pass: dict[str, Counter]
@@ -44,10 +45,10 @@ class Counters:
         with counting(None):
             yield
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         activate(self.by_pass.get(step.name))
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         activate(None)
 
     def left(self) -> list[str]:

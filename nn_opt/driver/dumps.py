@@ -11,6 +11,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.files import write_text
 from nn_opt.ir.printing import print_module
@@ -20,7 +21,7 @@ _PLAIN = "\x1b[0m"
 
 
 @dataclass
-class Dump:
+class Dump(Instrument):
     """Print the module to stderr around the passes named, or around `all`."""
 
     names_before: list[str]
@@ -28,13 +29,13 @@ class Dump:
     on_change: bool
     _last: str = ""
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if self.on_change:
             self._last = print_module(module)
         if {step.name, "all"} & set(self.names_before):
             _dump(f"Before {step.name}", print_module(module))
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         chosen = bool({step.name, "all"} & set(self.names_after))
         if not chosen and not self.on_change:
             return
@@ -48,16 +49,16 @@ def _dump(title: str, text: str) -> None:
 
 
 @dataclass
-class Changes:
+class Changes(Instrument):
     """Print to stderr what each pass changed, as a unified diff; in colours on a terminal."""
 
     _last: str | None = None
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if self._last is None:
             self._last = print_module(module)
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         text = print_module(module)
         if text != self._last:
             sys.stderr.writelines(_difference(step.name, self._last or "", text))
@@ -80,7 +81,7 @@ def _coloured(line: str) -> str:
     return line if colour is None else f"{colour}{line.rstrip()}{_PLAIN}\n"
 
 
-class TreeDump:
+class TreeDump(Instrument):
     """Write the module after each pass to a file of a folder: 0001-canonicalize.mlir and so on."""
 
     def __init__(self, folder: str) -> None:
@@ -94,11 +95,11 @@ class TreeDump:
         except OSError as error:
             raise DiagnosticError(f"{folder}: error: {error.strerror}") from error
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if self._number == 0:
             self._write("input", module)
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         self._write(step.name, module)
 
     def _write(self, name: str, module: ModuleOp) -> None:

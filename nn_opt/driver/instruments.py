@@ -8,18 +8,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.driver.arguments import Options
 from nn_opt.driver.timing import Clock
+from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.verify import verify
-from nn_opt.pipelines import Instrument
 
 
-class VerifyEach:
+class VerifyEach(Instrument):
     """Verify the module after each pass; the message says which pass broke it."""
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
-        pass
-
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         try:
             verify(module)
         except VerifyException as error:

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.driver.arguments import Options
 from nn_opt.driver.counters import Counters, parse_counters
+from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.files import write_text
 from nn_opt.ir.printing import print_module
@@ -20,17 +21,17 @@ from nn_opt.plans import Group, Member, OnFunctions, print_plan, steps_of
 _HEADER = "// nn-opt-arguments: "
 
 
-class Progress:
+class Progress(Instrument):
     """Know which pass runs, for the message about a mistake of ours."""
 
     def __init__(self, counters: Counters) -> None:
         self.step: ModulePass | None = None
         self.counters = counters
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         self.step = step
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         self.step = None
 
     def written(self, error: Exception) -> str:
@@ -48,13 +49,13 @@ class Recorder(Progress):
         self._counts: list[str] = []
         self._module: ModuleOp | None = None
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
-        super().before(step, module)
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
+        super().before_pass(step, module)
         self._module = module.clone()
         self._counts = self.counters.left()
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
-        super().after(step, module)
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
+        super().after_pass(step, module)
         self._pending.pop(0)
         self._module = None
 

@@ -11,6 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from nn_opt.instrument import Instrument
 from nn_opt.plans import Group, Member
 
 RULE = f"==={'-' * 73}===\n"
@@ -28,7 +29,7 @@ class Row:
 
 
 @dataclass
-class Clock:
+class Clock(Instrument):
     """Times phases by name, and passes; the rest is what instruments such as the verifier take."""
 
     phases: dict[str, float] = field(default_factory=dict[str, float])
@@ -44,10 +45,10 @@ class Clock:
         """End the phase that was begun last."""
         self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - self._start
 
-    def before(self, step: ModulePass, module: ModuleOp) -> None:
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         self.start()
 
-    def after(self, step: ModulePass, module: ModuleOp) -> None:
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         spent = time.perf_counter() - self._start
         self._passes[id(step)] = self._passes.get(id(step), 0.0) + spent
 

@@ -1,0 +1,55 @@
+"""Who looks on while patterns and conversions run; nobody costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+Tried: TypeAlias = RewritePattern | Callable[[Any, PatternRewriter], None]
+"""What is tried on an op: a pattern, or the rule of a conversion."""
+
+
+class Watcher(Protocol):
+    """Something that looks on."""
+
+    def before_pattern(self, pattern: Tried, op: Operation) -> None: ...
+    def after_pattern(self, pattern: Tried, op: Operation, changed: bool) -> None: ...
+
+
+_active: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
+
+
+def active_watchers() -> tuple[Watcher, ...]:
+    """Return who has to be told of patterns that are tried now."""
+    return _active.get()
+
+
+@contextmanager
+def watching(watchers: Sequence[Watcher]) -> Generator[None]:
+    """While active, `watchers` are told of each pattern that is tried, after those outside."""
+    token = _active.set((*_active.get(), *watchers))
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+@dataclass(frozen=True)
+class Watched(RewritePattern):
+    """A pattern whose watchers are told when it is tried."""
+
+    pattern: RewritePattern
+    watchers: tuple[Watcher, ...]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        for watcher in self.watchers:
+            watcher.before_pattern(self.pattern, op)
+        self.pattern.match_and_rewrite(op, rewriter)
+        for watcher in reversed(self.watchers):
+            watcher.after_pattern(self.pattern, op, rewriter.has_done_action)
