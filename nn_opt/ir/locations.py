@@ -1,0 +1,124 @@
+"""Where ops come from: what the compiler makes takes the place of what it is made from.
+
+xDSL's constructors give an op or block argument no place. Here they give it the place of the op
+that is rewritten, lowered or copied just then: `located(op)` says which, and patterns and
+conversions run in it. Outside of it nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    LocationAttr,
+    NameLoc,
+    NoneAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Operation, core
+
+MAX_FUSED = 32  # parts of one fused location; what is fused of more names the first of them
+
+_place: ContextVar[LocationAttr] = ContextVar("place", default=UNKNOWN_LOC)
+# The function that `Operation` and `Block` call for want of a location.
+assert callable(core._unknown_loc)  # pyright: ignore[reportPrivateUsage]
+core._unknown_loc = _place.get  # pyright: ignore[reportPrivateUsage]
+
+set_place = _place.set  # for loops that would enter `located` too often
+current_place = _place.get
+
+
+@contextmanager
+def located(origin: Operation | LocationAttr) -> Iterator[None]:
+    """Give ops and block arguments made inside the location of `origin`.
+
+    An op that is made with a location, or copied from one that has one, keeps that.
+    """
+    token = _place.set(origin.location if isinstance(origin, Operation) else origin)
+    try:
+        yield
+    finally:
+        _place.reset(token)
+
+
+def fuse_locations(*ops: Operation) -> LocationAttr:
+    """Return one location for what replaces several ops: theirs in order, each once."""
+    return fused([op.location for op in ops])
+
+
+def fused(places: Iterable[LocationAttr]) -> LocationAttr:
+    """Return the location of what has several: as MLIR, flat and without unknown or equal parts.
+
+    Of more than MAX_FUSED parts, the first ones are kept.
+    """
+    parts: dict[int, LocationAttr] = {}
+    for place in places:
+        for part in parts_of(place):
+            parts[id(part)] = part
+    known = list(parts.values())
+    if len(known) > 1:
+        known = list(dict.fromkeys(known))[:MAX_FUSED]
+    if len(known) > 1:
+        return FusedLoc(ArrayAttr(known), NoneAttr())
+    return known[0] if known else UNKNOWN_LOC
+
+
+def parts_of(place: Attribute) -> Iterator[LocationAttr]:
+    """Yield what a fused location is made of, or the location itself unless it is unknown."""
+    match place:
+        case FusedLoc(locations=ArrayAttr(data=places)):
+            for part in places:
+                yield from parts_of(part)
+        case NameLoc() | FileLineColLoc() | CallSiteLoc():
+            yield place
+        case _:
+            pass
+
+
+def is_unknown(op: Operation) -> bool:
+    """Return whether nobody knows where an op comes from."""
+    return isinstance(op.location, UnknownLoc)
+
+
+def carry_location(location: LocationAttr, new_ops: Iterable[Operation]) -> None:
+    """Give each new op, and what is in it, the location unless it has one."""
+    for root in new_ops:
+        for op in root.walk() if root.regions else (root,):
+            if is_unknown(op):
+                op.location = location
+
+
+def node_names(place: Attribute) -> Iterator[str]:
+    """Yield the names of the model's nodes that a location holds."""
+    match place:
+        case NameLoc(desc=name):
+            yield name.data
+        case FusedLoc(locations=ArrayAttr(data=places)):
+            for part in places:
+                yield from node_names(part)
+        case CallSiteLoc(callee=callee):
+            yield from node_names(callee)
+        case _:
+            pass
+
+
+def file_place(place: Attribute) -> tuple[str, int, int] | None:
+    """Return file, line and column of a location; of several, of the first that has them."""
+    match place:
+        case FileLineColLoc(filename=file, line=line, column=column):
+            return file.data, line.data, column.data
+        case NameLoc(location=child):
+            return file_place(child)
+        case CallSiteLoc(callee=callee, caller=caller):
+            return file_place(callee) or file_place(caller)
+        case FusedLoc(locations=ArrayAttr(data=places)):
+            return next(filter(None, map(file_place, places)), None)
+        case _:
+            return None
