@@ -35,8 +35,11 @@ class Check:
 
         Raises: DiagnosticError if it cannot be started.
         """
+        return self.accepts_file(write_state(module, str(self.folder / "module.mlir")))
+
+    def accepts_file(self, file: str) -> bool:
+        """Return whether the command exits with 0 on a file."""
         self.runs += 1
-        file = write_state(module, str(self.folder / "module.mlir"))
         words = [word.replace("{}", file) for word in self.words]
         if words == self.words:
             words.append(file)

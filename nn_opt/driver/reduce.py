@@ -1,16 +1,17 @@
-"""`--reduce=CMD`: a smaller module on which a command still exits with 0, by delta debugging."""
+"""`--reduce=CMD`: something smaller on which a command still exits with 0, by delta debugging."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
-from nn_opt.driver.checks import Check, make_check
+from nn_opt.driver.checks import make_check
 from nn_opt.driver.reduce_shapes import shrink_sizes, total_size
 from nn_opt.driver.reductions import (
-    Edit,
     delete_attributes,
     delete_blocks,
     delete_operations,
@@ -22,6 +23,10 @@ from nn_opt.driver.reductions import (
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.verify import verify
+
+Action = Callable[[], None]
+Edit = Callable[[Any], Sequence[Action]]
+Weight = tuple[int, ...]
 
 EDITS: dict[str, Edit] = {
     "operations": delete_operations,
@@ -35,6 +40,55 @@ EDITS: dict[str, Edit] = {
 }
 
 
+class Judge(Protocol):
+    """The command, and how often it ran."""
+
+    @property
+    def runs(self) -> int: ...
+
+    def accepts(self, subject: Any, /) -> bool: ...
+
+
+class Kind(Protocol):
+    """How to handle one kind of thing that can be reduced: a module, or a model of a format."""
+
+    @property
+    def edits(self) -> Mapping[str, Edit]: ...
+
+    def copy(self, subject: Any) -> Any: ...
+
+    def text(self, subject: Any) -> str | bytes:
+        """Return what tells it from others; raises anything if it is not valid."""
+        ...
+
+    def weigh(self, subject: Any, text: str | bytes) -> Weight:
+        """Return what has to shrink, operations or nodes first."""
+        ...
+
+
+class Modules:
+    """IR: operations weigh most, then values, then sizes, then text."""
+
+    @property
+    def edits(self) -> Mapping[str, Edit]:
+        """What can be made smaller."""
+        return EDITS
+
+    def copy(self, subject: ModuleOp) -> ModuleOp:
+        return subject.clone()
+
+    def text(self, subject: ModuleOp) -> str:
+        verify(subject)
+        return print_module(subject)
+
+    def weigh(self, subject: ModuleOp, text: str | bytes) -> Weight:
+        operations = list(subject.walk())
+        values = sum(len(op.operands) + len(op.results) + len(op.successors) for op in operations)
+        blocks = [block for op in operations for region in op.regions for block in region.blocks]
+        values += len(blocks) + sum(len(block.args) for block in blocks)
+        return len(operations), values, total_size(subject), len(text)
+
+
 def reduce_module(module: ModuleOp, command: str) -> ModuleOp:
     """Return a module that the command accepts, and none of whose single edits it accepts.
 
@@ -42,70 +96,63 @@ def reduce_module(module: ModuleOp, command: str) -> ModuleOp:
     Raises: DiagnosticError if the command does not accept the module as it is.
     """
     with make_check("--reduce", command) as check:
-        if not check.accepts(module):
-            raise DiagnosticError(
-                "error: --reduce: the command fails on the input already\n"
-                "  hint: it has to exit with 0 as long as the module is interesting"
-            )
-        reducer = Reducer(module, check)
-        while any([reducer.run(title, edit) for title, edit in EDITS.items()]):
-            pass
-        return reducer.module
+        return reduce(module, check, Modules())
 
 
-Weight = tuple[int, int, int, int]
-
-
-def weigh(module: ModuleOp, text: str) -> Weight:
-    """Return what has to shrink: operations, then values, then sizes, then text."""
-    operations = list(module.walk())
-    values = sum(len(op.operands) + len(op.results) + len(op.successors) for op in operations)
-    blocks = [block for op in operations for region in op.regions for block in region.blocks]
-    values += len(blocks) + sum(len(block.args) for block in blocks)
-    return len(operations), values, total_size(module), len(text)
+def reduce(subject: Any, check: Judge, kind: Kind) -> Any:
+    """Return what is left of a subject, see `reduce_module`."""
+    if not check.accepts(subject):
+        raise DiagnosticError(
+            "error: --reduce: the command fails on the input already\n"
+            "  hint: it has to exit with 0 as long as the input is interesting"
+        )
+    reducer = Reducer(subject, check, kind)
+    while any([reducer.run(title) for title in kind.edits]):
+        pass
+    return reducer.subject
 
 
 @dataclass
 class Reducer:
-    """The smallest module so far."""
+    """The smallest subject so far."""
 
-    module: ModuleOp
-    check: Check
+    subject: Any
+    check: Judge
+    kind: Kind
     _tried: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
-        self._weight = weigh(self.module, print_module(self.module))
+        self._weight = self.kind.weigh(self.subject, self.kind.text(self.subject))
 
-    def run(self, title: str, edit: Edit) -> bool:
+    def run(self, title: str) -> bool:
         """Apply edits of one kind, from all at once down to single ones; return whether any did."""
-        before = self._weight
-        chunk = len(edit(self.module))
+        before, edit = self._weight, self.kind.edits[title]
+        chunk = len(edit(self.subject))
         while chunk:
-            stop = len(edit(self.module))
+            stop = len(edit(self.subject))
             while stop > 0:
                 self._attempt(edit, max(0, stop - chunk), stop)
-                stop = min(stop - chunk, len(edit(self.module)))
+                stop = min(stop - chunk, len(edit(self.subject)))
             chunk //= 2
         if self._weight == before:
             return False
-        sizes = f"{before[0]} -> {self._weight[0]} operations, {self._weight[3]} bytes"
+        sizes = f"{before[0]} -> {self._weight[0]} operations, {self._weight[-1]} bytes"
         sys.stderr.write(f"reduce: {title}: {sizes}, {self.check.runs} runs\n")
         return True
 
     def _attempt(self, edit: Edit, start: int, stop: int) -> None:
-        """Keep the module with some edits if it is smaller, right, new and accepted."""
-        candidate = self.module.clone()
+        """Keep the subject with some edits if it is smaller, right, new and accepted."""
+        candidate = self.kind.copy(self.subject)
         actions = edit(candidate)[start:stop]
         try:
             for action in reversed(actions):
                 action()
-            verify(candidate)
-            text = print_module(candidate)
+            text = self.kind.text(candidate)
         except Exception:  # edits may cross each other, and leave what no verifier foresees
             return
-        weight = weigh(candidate, text)
+        weight = self.kind.weigh(candidate, text)
         if weight >= self._weight or hash(text) in self._tried:
             return
         self._tried.add(hash(text))
         if self.check.accepts(candidate):
-            self.module, self._weight = candidate, weight
+            self.subject, self._weight = candidate, weight

@@ -43,6 +43,11 @@ def run_tool(argv: list[str]) -> int:
         if information is not None:
             sys.stdout.write(information)
             return 0
+        if options.reduce is not None and options.output.endswith(".onnx"):
+            from nn_opt.driver.reduce_onnx import reduce_file
+
+            reduce_file(options)
+            return 0
         return _run(options)
     except USER_ERRORS as error:
         if debug:

@@ -43,3 +43,8 @@ def _umask() -> int:
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
     write_atomically(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a binary file atomically."""
+    write_atomically(path, lambda temporary: Path(temporary).write_bytes(content))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nn_opt.driver import main
-from nn_opt.driver.reduce import EDITS, Reducer
+from nn_opt.driver.reduce import EDITS, Modules, Reducer
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.verify import verify
 
@@ -82,7 +82,7 @@ def test_nothing_changes_while_the_command_refuses(title: str):
     module = parse_module(make_context(), large_module(), "large")
     before = str(module)
     check = Never()
-    reducer = Reducer(module, check)  # pyright: ignore[reportArgumentType]
-    assert not reducer.run(title, EDITS[title])
-    assert str(reducer.module) == before
+    reducer = Reducer(module, check, Modules())
+    assert not reducer.run(title)
+    assert str(reducer.subject) == before
     assert check.runs <= 600
