@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.ir.diagnostics import complaint, locate
+from nn_opt.ir.diagnostics import Complaints, Diagnostic, diagnose, note_at
 
 # In their regions, order means nothing; `test` holds xDSL's own operations without a meaning.
 _GRAPHS = frozenset({"equivalence.graph", "test.op", "test.pureop", "test.termop"})
@@ -89,15 +89,39 @@ def _reverse_postorder(region: Region) -> list[Block]:
 
 
 def verify_dominance(root: Operation) -> None:
-    """Raise VerifyException at the first use that its definition does not dominate."""
-    for region in root.regions:
-        _verify_region(region, set())
+    """Raise VerifyException for the uses that their definitions do not dominate."""
+    problems = dominance_problems(root)
+    if problems:
+        raise VerifyException(Complaints(diagnostic for _, diagnostic in problems))
 
 
-def _verify_region(region: Region, visible: set[int]) -> None:
-    """Check a region; `visible` holds the ids of values of enclosing scopes and is restored."""
-    if region.blocks.first is None:
-        return
+def dominance_problems(
+    root: Operation, broken: Collection[int] = ()
+) -> list[tuple[Operation, Diagnostic]]:
+    """Return the uses that their definitions do not dominate.
+
+    broken: ids of regions to leave out, as their branches lead outside.
+    """
+    found: list[tuple[Operation, Diagnostic]] = []
+    tops = [(region, set[int]()) for region in root.regions]
+    scopes: list[Iterator[tuple[Region, set[int]]]] = [iter(tops)]
+    while scopes:  # no recursion: regions nest deeply
+        inner = next(scopes[-1], None)
+        if inner is None:
+            scopes.pop()
+        elif inner[0].blocks.first is not None and id(inner[0]) not in broken:
+            scopes.append(_check_region(*inner, found))
+    return found
+
+
+def _check_region(
+    region: Region, visible: set[int], found: list[tuple[Operation, Diagnostic]]
+) -> Iterator[tuple[Region, set[int]]]:
+    """Check the ops of a region; yield each inner region at its place, with what it sees.
+
+    visible: the ids of values of enclosing scopes, which Python hashes faster; it is restored.
+    """
+    assert region.blocks.first is not None, "the caller has looked"
     if _is_graph(region):
         visible.update(id(result) for op in region.blocks.first.ops for result in op.results)
     children = dominator_children(region)
@@ -108,7 +132,19 @@ def _verify_region(region: Region, visible: set[int]) -> None:
         if done:
             visible.difference_update(defined.pop(block))
             continue
-        defined[block] = _verify_block(block, visible)
+        values = defined[block] = [id(argument) for argument in block.args]
+        visible.update(values)
+        for op in block.ops:
+            for operand in op._operands:  # pyright: ignore[reportPrivateUsage]  # no new view
+                if id(operand) not in visible:
+                    _refuse(op, operand, found)
+            if op.regions:
+                scope: set[int] = set() if is_isolated(op) else visible
+                for inner in op.regions:
+                    yield inner, scope
+            for result in op.results:
+                visible.add(id(result))
+                values.append(id(result))
         stack.append((block, True))
         stack += [(child, False) for child in children[block]]
 
@@ -119,39 +155,37 @@ def _is_graph(region: Region) -> bool:
     return isinstance(op, ModuleOp | UnregisteredOp) or (op is not None and op.name in _GRAPHS)
 
 
-def _verify_block(block: Block, visible: set[int]) -> list[int]:
-    """Check a block and make its values visible; return their ids, which Python hashes faster."""
-    defined = [id(argument) for argument in block.args]
-    visible.update(defined)
-    for op in block.ops:
-        for operand in op._operands:  # pyright: ignore[reportPrivateUsage]  # op.operands is a new view
-            if id(operand) not in visible:
-                raise VerifyException(_unseen(op, list(op.operands).index(operand), operand))
-        if op.regions:
-            scope: set[int] = set() if is_isolated(op) else visible
-            for region in op.regions:
-                _verify_region(region, scope)
-        for result in op.results:
-            visible.add(id(result))
-            defined.append(id(result))
-    return defined
+def _refuse(op: Operation, operand: SSAValue, found: list[tuple[Operation, Diagnostic]]) -> None:
+    """Add the complaint about an operand that is not visible where it is used, once an op."""
+    if isinstance(operand, ErasedSSAValue):
+        return  # which is said elsewhere
+    index = list(op.operands).index(operand)
+    said = [d.message for other, d in found[-len(op.operands) :] if other is op]
+    diagnostic = _unseen(op, index, operand)
+    if diagnostic.message not in said:
+        found.append((op, diagnostic))
 
 
-def _unseen(op: Operation, index: int, operand: SSAValue) -> str:
+def _unseen(op: Operation, index: int, operand: SSAValue) -> Diagnostic:
     """Word the complaint about an operand that is not visible where it is used."""
     name = f"%{operand.name_hint}" if operand.name_hint else "a value"
-    owner = operand.owner
-    if isinstance(owner, Operation):
-        place = f"{name} is defined by {owner.name} at {locate(owner)}"
-    else:
-        parent = owner.parent_op()
-        place = f"{name} is a block argument of {parent.name if parent else 'nothing'}"
+    notes = (_note_definition(name, operand),)
     isolated = _isolating_parent(op, operand)
     if isolated is not None:
         problem = f"operand #{index} ({name}) comes from outside of {isolated.name}"
-        return complaint(op, problem, hint=f"{place}; pass it in as an operand")
+        return diagnose(op, problem, hint="pass it in as an operand", notes=notes)
     problem = f"operand #{index} ({name}) is used before its definition dominates it"
-    return complaint(op, problem, hint=place)
+    return diagnose(op, problem, notes=notes)
+
+
+def _note_definition(name: str, value: SSAValue) -> Diagnostic:
+    owner = value.owner
+    if isinstance(owner, Operation):
+        return note_at(owner, f"{name} is defined here, by {owner.name}")
+    parent = owner.parent_op()
+    if parent is None:
+        return Diagnostic("note", "", f"{name} is a block argument of nothing")
+    return note_at(parent, f"{name} is a block argument of {parent.name}")
 
 
 def _isolating_parent(op: Operation, operand: SSAValue) -> Operation | None:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.diagnostics import Complaints, Diagnostic, diagnose, note_at
+
+_MOST_PLACES = 3  # of further ops of one name
 
 
 def require_absent(root: Operation, dialects: str | Collection[str], *, after: str) -> None:
-    """Fail at the first op of `dialects` that the conversion `after` left behind."""
+    """Fail if the conversion `after` left ops of `dialects` behind: one error a kind of op."""
     gone = {dialects} if isinstance(dialects, str) else set(dialects)
+    left: dict[str, list[Operation]] = {}
     for op in root.walk():
         if op.name.partition(".")[0] in gone:
-            home = after.removeprefix("convert-").replace("-", "_")
-            problem = f"--{after} has no rule for this operation"
-            hint = f"add one to conversion/{home}, or rewrite the op away before"
-            raise PassFailedException(complaint(op, problem, hint=hint))
+            left.setdefault(op.name, []).append(op)
+    if left:
+        raise PassFailedException(Complaints(_unconverted(ops, after) for ops in left.values()))
+
+
+def _unconverted(ops: Sequence[Operation], after: str) -> Diagnostic:
+    first, *others = ops
+    home = after.removeprefix("convert-").replace("-", "_")
+    hint = f"add one to conversion/{home}, or rewrite the op away before"
+    notes = [note_at(op, f"nor for this {op.name}") for op in others[:_MOST_PLACES]]
+    if len(others) > _MOST_PLACES:
+        notes.append(Diagnostic("note", "", f"{len(ops)} of {first.name} are left in all"))
+    problem = f"--{after} has no rule for this operation"
+    return diagnose(first, problem, hint=hint, notes=tuple(notes))

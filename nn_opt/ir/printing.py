@@ -9,9 +9,12 @@ from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType,
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
 
+from nn_opt.ir.diagnostics import name_of
+from nn_opt.ir.locations import place_arguments
 from nn_opt.ir.recursion import allow_deep_nesting
 
 DenseElement: TypeAlias = AnyFloat | IntegerType | IndexType
+_BRIEF = 60  # characters of an attribute in a summary
 
 
 class ExactPrinter(Printer):
@@ -55,8 +58,37 @@ def _has_both_zeros(dense: DenseIntOrFPElementsAttr[DenseElement]) -> bool:
 def print_module(module: Operation, *, generic: bool = False, locations: bool = False) -> str:
     """Return the text of a module, ended by a newline."""
     allow_deep_nesting()
+    if locations:
+        place_arguments(module)
     stream = StringIO()
     printer = ExactPrinter(stream, print_generic_format=generic, print_debuginfo=locations)
     printer.print_op(module)
     stream.write("\n")
     return stream.getvalue()
+
+
+def summary_of(op: Operation) -> str:
+    """Return an op in one line and generic form, its regions and long attributes elided.
+
+    It may be malformed: nothing is asked of it but its parts.
+    """
+    results = ", ".join(_name_of(result) for result in op.results)
+    operands = ", ".join(_name_of(operand) for operand in op.operands)
+    given = {k: v for k, v in {**op.properties, **op.attributes}.items() if k != "op_name__"}
+    parts = [f"{results} = " if results else "", f'"{name_of(op)}"({operands})']
+    parts += [" ({...})"] if op.regions else []
+    parts += [f" {{{', '.join(f'{k} = {_brief(v)}' for k, v in given.items())}}}"] if given else []
+    types = [", ".join(_brief(value.type) for value in row) for row in (op.operands, op.results)]
+    return f"{''.join(parts)} : ({types[0]}) -> ({types[1]})"
+
+
+def _name_of(value: SSAValue) -> str:
+    return f"%{value.name_hint or '_'}"
+
+
+def _brief(attribute: Attribute) -> str:
+    if isinstance(attribute, DenseIntOrFPElementsAttr):
+        dense = cast(DenseIntOrFPElementsAttr[DenseElement], attribute)
+        return f"dense<...> : {dense.type}"
+    text = str(attribute)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."

@@ -2,38 +2,99 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, ErasedSSAValue, Operation
 from xdsl.traits import IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.ir.diagnostics import complaint, locate
-from nn_opt.ir.dominance import verify_dominance
+from nn_opt.ir.diagnostics import Complaints, Diagnostic, diagnose, diagnostics_of, note_at
+from nn_opt.ir.dominance import dominance_problems
 from nn_opt.ir.op_checks import OpChecks
+
+# What a check raises that stumbles over what another one refuses.
+_STUMBLES = (AttributeError, LookupError, TypeError, ValueError, AssertionError)
 
 
 def verify(root: Operation) -> None:
-    """Raise VerifyException, located and worded, for the first thing that is wrong in `root`."""
+    """Raise VerifyException, located and worded, for all that is wrong in `root`."""
+    problems = problems_of(root)
+    if problems:
+        raise VerifyException(Complaints(problems))
+
+
+def problems_of(root: Operation) -> list[Diagnostic]:
+    """Return what is wrong in `root`, in the order of its ops; a fault hides no other one."""
     checks = OpChecks()
+    found = _Findings()
     for op in root.walk():
         problem = structural_problem(op)
         if problem is not None:
-            raise VerifyException(complaint(op, problem))
+            found.add(op, diagnose(op, problem))
+            if op.successor_uses:
+                found.broken.add(id(op.parent_region()))
+            continue
         if op.regions and op.has_trait(SymbolTable, value_if_unregistered=False):
-            _verify_symbols(op)
-        _verify_op(op, checks)
-    verify_dominance(root)
+            found.symbols(op)
+        try:
+            checks.run(op)
+        except VerifyException as error:
+            found.refused(op, error)
+        except _STUMBLES as error:
+            found.stumble = found.stumble or error
+    for op, diagnostic in dominance_problems(root, found.broken):
+        found.add(op, diagnostic)
+    return found.in_order(root)
 
 
-def _verify_op(op: Operation, checks: OpChecks) -> None:
-    """Run the op's own checks; a message without a place gets the op's."""
-    try:
-        checks.run(op)
-    except VerifyException as error:
+@dataclass
+class _Findings:
+    """Problems as they are found, each with its op; `broken` has ids of regions without a graph."""
+
+    problems: list[tuple[Operation, Diagnostic]] = field(
+        default_factory=list[tuple[Operation, Diagnostic]]
+    )
+    broken: set[int] = field(default_factory=set[int])
+    stumble: Exception | None = None
+
+    def add(self, op: Operation, diagnostic: Diagnostic) -> None:
+        self.problems.append((op, diagnostic))
+
+    def refused(self, op: Operation, error: VerifyException) -> None:
+        """Add what an op's own checks say; a message without a place gets the op's."""
         text = str(error)
-        if ": error: " in text:
-            raise
-        raise VerifyException(complaint(op, text)) from error
+        if text.startswith("Redefinition of symbol"):
+            return  # which is said with both places
+        if ": error: " not in text:
+            self.add(op, diagnose(op, text))
+            return
+        for diagnostic in diagnostics_of(error):
+            self.add(op, diagnostic)
+
+    def symbols(self, table: Operation) -> None:
+        """Refuse two symbols of one name, naming both places."""
+        seen: dict[str, Operation] = {}
+        for op in (op for region in table.regions for block in region.blocks for op in block.ops):
+            name = op.get_attr_or_prop("sym_name")
+            if not isinstance(name, StringAttr):
+                continue
+            first = seen.setdefault(name.data, op)
+            if first is not op:
+                problem = f"symbol @{name.data} is defined twice"
+                notes = (note_at(first, "previous definition is here"),)
+                self.add(op, diagnose(op, problem, notes=notes))
+
+    def in_order(self, root: Operation) -> list[Diagnostic]:
+        """Return the problems, those of outer and earlier ops first."""
+        if not self.problems:
+            if self.stumble is not None:
+                raise self.stumble
+            return []
+        if len(self.problems) > 1:
+            rank = {op: number for number, op in enumerate(root.walk())}
+            self.problems.sort(key=lambda problem: rank[problem[0]])
+        return [diagnostic for _, diagnostic in self.problems]
 
 
 def structural_problem(op: Operation) -> str | None:
@@ -69,16 +130,3 @@ def _successor_problem(op: Operation, block: Block | None) -> str | None:
     if any(successor.parent is not block.parent for successor in op.successors):
         return "branches to a block of another region"
     return None
-
-
-def _verify_symbols(table: Operation) -> None:
-    """Refuse two symbols of one name, naming both places."""
-    seen: dict[str, Operation] = {}
-    for op in (op for region in table.regions for block in region.blocks for op in block.ops):
-        name = op.get_attr_or_prop("sym_name")
-        if not isinstance(name, StringAttr):
-            continue
-        first = seen.setdefault(name.data, op)
-        if first is not op:
-            problem = f"symbol @{name.data} is defined twice"
-            raise VerifyException(complaint(op, problem, hint=f"first at {locate(first)}"))
