@@ -15,22 +15,66 @@ if (_checkout / "pyproject.toml").is_file():
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from nn_opt import passes as passes
     from nn_opt.compiler import compile as compile
     from nn_opt.frontends.onnx import import_model as import_model
+    from nn_opt.instrument import Instrument as Instrument
+    from nn_opt.instruments.verifying import VerifyEach as VerifyEach
+    from nn_opt.ir.contexts import register_dialect as register_dialect
+    from nn_opt.ir.diagnostics import DiagnosticError as DiagnosticError
+    from nn_opt.ir.printing import print_module as print_module
+    from nn_opt.ir.verify import verify as verify
     from nn_opt.origin import parse as parse
+    from nn_opt.pattern_passes import register_pass as register_pass
+    from nn_opt.pattern_passes import rewrite as rewrite
+    from nn_opt.patterns import pattern as pattern
+    from nn_opt.pipeline import Pipeline as Pipeline
     from nn_opt.runtime.model import Model as Model
 
 # What users call, imported at its first use: `import nn_opt` alone is quick.
 _PUBLIC = {
+    "DiagnosticError": "nn_opt.ir.diagnostics",
+    "Instrument": "nn_opt.instrument",
+    "Model": "nn_opt.runtime.model",
+    "Pipeline": "nn_opt.pipeline",
+    "VerifyEach": "nn_opt.instruments.verifying",
     "compile": "nn_opt.compiler",
     "import_model": "nn_opt.frontends.onnx",
     "parse": "nn_opt.origin",
-    "Model": "nn_opt.runtime.model",
+    "pattern": "nn_opt.patterns",
+    "print_module": "nn_opt.ir.printing",
+    "register_dialect": "nn_opt.ir.contexts",
+    "register_pass": "nn_opt.pattern_passes",
+    "rewrite": "nn_opt.pattern_passes",
+    "verify": "nn_opt.ir.verify",
 }
-__all__ = ["Model", "__version__", "compile", "import_model", "parse"]
+__all__ = [
+    "DiagnosticError",
+    "Instrument",
+    "Model",
+    "Pipeline",
+    "VerifyEach",
+    "__version__",
+    "compile",
+    "import_model",
+    "parse",
+    "passes",
+    "pattern",
+    "print_module",
+    "register_dialect",
+    "register_pass",
+    "rewrite",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "passes":
+        return import_module("nn_opt.passes")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'nn_opt' has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -32,6 +32,9 @@ class Instrument:
     cse: 4 ops
     dce: 3 ops
     """
+
+    innermost: ClassVar[bool] = False
+    """Whether it is told last before a pass and first after it, wherever it is in the list."""
 
     def before_pipeline(self, pipeline: Pipeline, module: ModuleOp) -> None:
         """The passes of a pipeline are about to run on a module."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.registry import PASSES, load_pass
+from nn_opt.registry import PASSES, is_pass, load_pass
 
 _OPTION = re.compile(r"""\s*([A-Za-z][\w-]*)(?:=("[^"]*"|'[^']*'|[^\s]*))?(?=\s|$)""")
-_SCALARS: dict[Any, tuple[Callable[[str], object], str]] = {
+SCALARS: dict[Any, tuple[Callable[[str], object], str]] = {
     int: (lambda text: int(text, 0), "an integer"),
     float: (float, "a number"),
     str: (str, "text"),
@@ -42,12 +42,12 @@ def make_pass(name: str, options: str = "") -> ModulePass:
 
     Raises: DiagnosticError for an unknown pass or option, or a value of another type.
     """
-    if name not in PASSES:
+    if not is_pass(name):
         raise DiagnosticError(f"error: unknown pass '{name}'{suggestion(name, list(PASSES))}")
     cls = load_pass(name)
     types = field_types(cls)
     values: dict[str, Any] = {}
-    for key, text in split_options(name, options):
+    for key, text in split_options(name, _with_key(cls, options)):
         if key not in types:
             problem = f"error: --{name} has no option '{key}'"
             hint = suggestion(key, list(types)) or "\n  hint: it has none"
@@ -56,6 +56,17 @@ def make_pass(name: str, options: str = "") -> ModulePass:
     for missing in _required(cls) - values.keys():
         raise DiagnosticError(f"error: --{name} needs the option '{missing.replace('_', '-')}'")
     return cls(**values)
+
+
+def _with_key(cls: type[ModulePass], text: str) -> str:
+    """Return an option text with the name of its first value, which a pass may let be left out."""
+    key = getattr(cls, "positional", "")
+    if not key or not text or re.match(r"\s*[\w-]+=", text):
+        return text
+    if text[0] in "\"'":
+        return f"{key}={text}"
+    first, _, rest = text.partition(" ")
+    return f'{key}="{first}" {rest}'
 
 
 def _required(cls: type[ModulePass]) -> set[str]:
@@ -98,7 +109,7 @@ def _option_value(what: str, text: str, type_: Any) -> Any:
             return text
         choices = ", ".join(cast(tuple[str, ...], arguments))
         raise DiagnosticError(f"error: {what} is '{text}', expected one of {choices}")
-    convert, wanted = _SCALARS[type_]
+    convert, wanted = SCALARS[type_]
     try:
         return convert(text)
     except (ValueError, KeyError) as error:
@@ -107,9 +118,28 @@ def _option_value(what: str, text: str, type_: Any) -> Any:
 
 def spec_of(step: ModulePass) -> str:
     """Return a pass as text with all its options: `name{key=value key=1,2}`."""
-    pairs = [
-        f"{key}={_text(getattr(step, key.replace('-', '_')))}" for key in field_types(type(step))
+    return _spec(step, list(field_types(type(step))))
+
+
+def short_spec(step: ModulePass) -> str:
+    """Return a pass as text with those of its options that differ from their defaults."""
+    fields = [
+        f.name.replace("_", "-")
+        for f in dataclasses.fields(step)
+        if f.init and getattr(step, f.name) != default_of(f)
     ]
+    return _spec(step, fields)
+
+
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """Return the default of an option; MISSING if it has none."""
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
+def _spec(step: ModulePass, keys: Sequence[str]) -> str:
+    pairs = [f"{key}={_text(getattr(step, key.replace('-', '_')))}" for key in keys]
     return f"{step.name}{{{' '.join(pairs)}}}" if pairs else step.name
 
 

@@ -12,10 +12,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.pass_specs import spec_of
+from nn_opt.pass_specs import short_spec, spec_of
 from nn_opt.pipeline_text import FUNCTION, MODULE, Call, Entry, parse_text
 from nn_opt.pipelines import PIPELINES, expand
-from nn_opt.registry import FUNCTION_PASSES
+from nn_opt.registry import runs_on_functions
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _steps(call: Call) -> tuple[ModulePass, ...]:
 def _on_functions(call: Call) -> Member:
     steps = _steps(call)
     for step in steps:
-        if step.name not in FUNCTION_PASSES and call.place is not None:
+        if not runs_on_functions(step.name) and call.place is not None:
             hint = f"\n  hint: name it outside of {FUNCTION}(...)"
             raise call.place.complaint(f"--{step.name} needs the whole module{hint}")
     members = tuple(OnFunctions(step) for step in steps)
@@ -104,6 +104,27 @@ def steps_of(plan: Sequence[Member]) -> Iterator[ModulePass]:
 def print_plan(plan: Sequence[Member]) -> str:
     """Return the text of a plan, with all options; it is read back as the same passes."""
     return f"{MODULE}(\n{_lines(plan, '  ')}\n)\n" if plan else f"{MODULE}()\n"
+
+
+def plan_text(plan: Sequence[Member]) -> str:
+    """Return the text of a plan in one line."""
+    return "".join(line.strip() for line in print_plan(plan).splitlines())
+
+
+def short_text(plan: Sequence[Member]) -> str:
+    """Return a text for people: named pipelines by name, options only where one is set."""
+    return ",".join(map(_short, plan))
+
+
+def _short(member: Member) -> str:
+    if isinstance(member, OnFunctions):
+        return short_spec(member.step)
+    if isinstance(member, ModulePass):
+        return short_spec(member)
+    if member.title in PIPELINES:
+        steps = [m.step if isinstance(m, OnFunctions) else m for m in steps_of([member])]
+        return member.title if steps == expand(member.title) else short_text(member.members)
+    return f"{member.title}({short_text(member.members)})"
 
 
 def _lines(plan: Sequence[Member], indent: str) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from importlib import import_module
 
 from xdsl.passes import ModulePass
+
+from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.plugins import installed, load_installed
 
 PASSES = {
     "infer-shapes": "nn_opt.passes.infer_shapes:InferShapesPass",
@@ -43,6 +48,7 @@ PASSES = {
     "convert-loop-to-llvm": "nn_opt.conversion.loop_to_llvm:ConvertLoopToLlvmPass",
     "insert-timers": "nn_opt.passes.insert_timers:InsertTimersPass",
     "convert-loop-to-scf": "nn_opt.conversion.loop_to_scf:ConvertLoopToScfPass",
+    "apply-pdl": "nn_opt.passes.apply_pdl:ApplyPdlPass",
 }
 
 # What looks at one function at a time, so that func.func(...) may hold it.
@@ -76,11 +82,77 @@ FUNCTION_PASSES = frozenset(
         "tensorize-loops",
         "vectorize-loops",
         "expand-math",
+        "apply-pdl",
     }
 )
 
 
+# What others have registered: their classes, and where each comes from.
+_classes: dict[str, type[ModulePass]] = {}
+SOURCES: dict[str, str] = {}
+
+GROUP = "nn_opt.passes"
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
 def load_pass(name: str) -> type[ModulePass]:
-    """Return the class of a pass; KeyError for a name without a row."""
+    """Return the class of a pass; KeyError for a name without a row.
+
+    Raises: DiagnosticError if an installed package names a class that it does not have.
+    """
+    if name in _classes:
+        return _classes[name]
     module, _, attribute = PASSES[name].partition(":")
-    return getattr(import_module(module), attribute)
+    if name not in SOURCES:
+        return getattr(import_module(module), attribute)
+    what = f"pass '{name}' of {SOURCES[name]}"
+    cls = _classes[name] = load_installed(what, PASSES[name], ModulePass)
+    if cls.name != name:
+        raise DiagnosticError(f"error: {what}: {PASSES[name]} calls itself '{cls.name}'")
+    return cls
+
+
+def is_pass(name: str) -> bool:
+    """Return whether there is a pass of this name; installed packages are asked last."""
+    return name in PASSES or (discover() and name in PASSES)
+
+
+def runs_on_functions(name: str) -> bool:
+    """Return whether a pass looks at one function at a time."""
+    if name in FUNCTION_PASSES:
+        return True
+    return name in SOURCES and getattr(load_pass(name), "runs_on_functions", False)
+
+
+def register(cls: type[ModulePass], source: str, taken: Collection[str] = ()) -> None:
+    """Add a pass; a definition that is run again, as in a notebook, takes the place of its first.
+
+    source: where it comes from, for lists.
+    taken: names that are no passes.
+    Raises: DiagnosticError for a name that is taken, or is no name.
+    """
+    name = getattr(cls, "name", None)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        hint = "small letters and digits in words joined by '-', as in fuse-ops"
+        raise DiagnosticError(f"error: {name!r} is no name of a pass\n  hint: {hint}")
+    row = f"{cls.__module__}:{cls.__qualname__}"
+    ours = name in PASSES and name not in SOURCES
+    if ours or name in taken or PASSES.get(name, row) != row:
+        owner = SOURCES.get(name, "nn-opt")
+        kind = "pipeline" if name in taken else "pass"
+        raise DiagnosticError(f"error: there is a {kind} --{name} already, of {owner}")
+    PASSES[name] = row
+    _classes[name] = cls
+    SOURCES[name] = source
+
+
+def discover() -> bool:
+    """Add the passes of installed packages; return whether there are any new ones.
+
+    That takes 50 ms: ask only for a name that is not known, or for a list of all.
+    """
+    found = [row for row in installed(GROUP) if row.name not in PASSES]
+    for row in found:
+        PASSES[row.name] = row.value
+        SOURCES[row.name] = row.source
+    return bool(found)

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import VerifyException
-
 from nn_opt.driver.arguments import Options
 from nn_opt.driver.timing import Clock
 from nn_opt.instrument import Instrument
-from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.ir.verify import verify
-
-
-class VerifyEach(Instrument):
-    """Verify the module after each pass; the message says which pass broke it."""
-
-    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
-        try:
-            verify(module)
-        except VerifyException as error:
-            text = f"{error}\n  note: this is what --{step.name} left"
-            raise DiagnosticError(text) from error
+from nn_opt.instruments.verifying import VerifyEach
 
 
 def make_instruments(options: Options, clock: Clock, part: int = 0) -> list[Instrument]:

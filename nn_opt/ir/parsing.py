@@ -30,6 +30,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from nn_opt.ir.contexts import REGISTERED, OpenContext
 from nn_opt.ir.diagnostics import DiagnosticError, complaint
 from nn_opt.ir.quick_parser import QuickParser
 from nn_opt.ir.recursion import allow_deep_nesting
@@ -65,12 +66,14 @@ def _factory(row: str) -> Callable[[], Dialect]:
 
 def make_context(*, allow_unregistered: bool = False) -> Context:
     """Return a context that knows all dialects, xDSL's too, and imports each at its first use."""
-    context = Context(allow_unregistered=allow_unregistered)
+    context = OpenContext(allow_unregistered=allow_unregistered)
     context.load_dialect(Builtin)
     for name, row in DIALECTS.items():
         context.register_dialect(name, _factory(row))
     for name, factory in more_dialects().items():
         context.register_dialect(name, factory)
+    for dialect in REGISTERED.values():
+        context.load_dialect(dialect)
     return context
 
 

@@ -1,0 +1,103 @@
+"""`nn_opt.passes.FuseOps(max_depth=4)`: passes and pipelines by name, with checked options."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from xdsl.passes import ModulePass
+
+from nn_opt.pass_options import choices, make_checked
+from nn_opt.pass_specs import field_types, suggestion
+from nn_opt.pipeline import Pipeline
+from nn_opt.pipelines import PIPELINES
+from nn_opt.plans import Group
+from nn_opt.registry import PASSES, discover, load_pass
+
+
+def camel_case(name: str) -> str:
+    """Return the name of a class: fuse-ops becomes FuseOps."""
+    return "".join(word[:1].upper() + word[1:] for word in name.split("-"))
+
+
+def names() -> list[str]:
+    """Return all names, those of installed packages too."""
+    discover()
+    return sorted(map(camel_case, (*PASSES, *PIPELINES)))
+
+
+def named(name: str) -> Any:
+    """Return the pass class, or the function that makes the pipeline, of a name.
+
+    Raises: AttributeError for another name.
+    """
+    known = _table()
+    if name not in known and discover():
+        known = _table()
+    if name not in known:
+        hint = suggestion(name, list(known)).strip().removeprefix("hint: ")
+        raise AttributeError(f"nn_opt.passes has no {name!r}" + (f"; {hint}" if hint else ""))
+    flag = known[name]
+    return _pipeline(flag) if flag in PIPELINES else _pass(load_pass(flag))
+
+
+def _table() -> dict[str, str]:
+    return {camel_case(name): name for name in (*PASSES, *PIPELINES)}
+
+
+class _Checked(ABCMeta):
+    """The class of a pass under its short name: it makes passes whose options are checked.
+
+    What it makes are instances of the pass's own class, as a command line makes them.
+    """
+
+    def __call__(cls, *arguments: Any, **options: Any) -> ModulePass:
+        own = vars(cls).get("own")
+        if own is None:  # a subclass
+            return super().__call__(*arguments, **options)
+        return make_checked(own, cls.__name__, *arguments, **options)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, vars(cls).get("own", ())) or super().__instancecheck__(instance)
+
+
+@cache
+def _pass(cls: type[ModulePass]) -> type[ModulePass]:
+    from inspect import signature
+
+    body = {
+        "__doc__": cls.__doc__,
+        "__module__": "nn_opt.passes",
+        "__signature__": signature(cls),
+        "own": cls,
+    }
+    made: Any = _Checked(camel_case(cls.name), (cls,), body)
+    return made
+
+
+@cache
+def _pipeline(flag: str) -> Callable[..., Pipeline]:
+    """Return the function that makes a named pipeline."""
+    title = camel_case(flag)
+
+    def make(**options: Any) -> Pipeline:
+        classes = [load_pass(step) for step in PIPELINES[flag]]
+        fields = {cls: [key.replace("-", "_") for key in field_types(cls)] for cls in classes}
+        have = dict.fromkeys(key for keys in fields.values() for key in keys)
+        if unknown := next((key for key in options if key not in have), None):
+            hint = choices(unknown, have)
+            raise TypeError(f"no pass of {title} has an option {unknown!r}{hint}")
+        steps = [
+            make_checked(cls, title, **{k: v for k, v in options.items() if k in fields[cls]})
+            for cls in classes
+        ]
+        return Pipeline.from_plan((Group(flag, tuple(steps)),))
+
+    make.__name__ = make.__qualname__ = title
+    make.__module__ = "nn_opt.passes"
+    make.__doc__ = (
+        f"Return the pipeline {', '.join(PIPELINES[flag])}; each pass takes the options it has."
+    )
+    return make
