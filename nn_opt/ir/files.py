@@ -40,6 +40,19 @@ def _umask() -> int:
     return mask
 
 
+def read_text(path: str | Path) -> str:
+    """Return what a text file holds, which is UTF-8.
+
+    Raises: DiagnosticError if it cannot be read.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise DiagnosticError(f"{path}: error: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DiagnosticError(f"{path}: error: this is no UTF-8 text") from error
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
     write_atomically(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
