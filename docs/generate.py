@@ -1,119 +1,37 @@
-"""Write the generated pages: one convolution after every stage, the passes, the dialects.
+"""Write the pages that are made from the code: pipeline, passes, dialects, command line.
 
-python docs/generate.py            write docs/pipeline.md, docs/passes.md, docs/dialects.md
+python docs/generate.py
 """
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Dialect, Operation
-
-from nn_opt.backends.llvm import print_module
-from nn_opt.dialects.graph import Graph
-from nn_opt.dialects.loop import Loop
-from nn_opt.dialects.sched import Sched
-from nn_opt.dialects.tensor import Tensor
-from nn_opt.ir.parsing import make_context, parse_module
-from nn_opt.ir.target import set_target
-from nn_opt.pipelines import LOWER_TO_LLVM, LOWER_TO_LOOPS, OPTIMIZE_GRAPH, PIPELINES
-from nn_opt.registry import PASSES, load_pass
-
 HERE = Path(__file__).resolve().parent
-TARGET = "x86-64-v3"
-CONV_RELU = """
-func.func @main(%x: tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32> {
-  %w = graph.constant dense<0.5> : tensor<8x8x3x3xf32>
-  %b = graph.constant dense<0.25> : tensor<8xf32>
-  %y = graph.conv %x, %w, %b strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1
-    : (tensor<1x8x4x4xf32>, tensor<8x8x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
-  %z = graph.relu %y : tensor<1x8x4x4xf32>
-  func.return %z : tensor<1x8x4x4xf32>
-}
-"""
-INTRODUCTION = f"""# One convolution, all the way down
+sys.path.insert(0, str(HERE / "generators"))
 
-A 3x3 convolution with bias and ReLU (8 channels, 4x4 image) on its way to machine code for
-`{TARGET}` (AVX2: 16 registers of 8 lanes). Below is the module after each pass that changes it;
-every block can be fed back to `nn-opt`. This page is written by `docs/generate.py` and checked by
-a test.
-"""
-
-
-def pipeline_page() -> str:
-    """Return the text of docs/pipeline.md."""
-    ctx = make_context()
-    module = parse_module(ctx, CONV_RELU, "conv.mlir")
-    set_target(module, TARGET)
-    parts = [INTRODUCTION, _shown("The model", "as an importer leaves it", str(module))]
-    before = str(module)
-    for name in (*OPTIMIZE_GRAPH, *LOWER_TO_LOOPS, *LOWER_TO_LLVM):
-        load_pass(name)().apply(ctx, module)
-        after = str(module)
-        if after != before:
-            parts.append(_shown(f"`--{name}`", _purpose(name), after))
-        before = after
-    parts.append(_shown("LLVM IR", "what `backends/llvm` prints", _text(module), language="llvm"))
-    return "\n".join(parts)
-
-
-def _text(module: ModuleOp) -> str:
-    return print_module(module).strip()
-
-
-def _shown(title: str, purpose: str, text: str, language: str = "mlir") -> str:
-    return f"## {title}\n\n{purpose}\n\n```{language}\n{text.strip()}\n```\n"
-
-
-def _purpose(name: str) -> str:
-    return inspect.cleandoc(load_pass(name).__doc__ or "").split("\n\n")[0]
-
-
-def passes_page() -> str:
-    """Return the text of docs/passes.md."""
-    parts = [
-        "# Passes and pipelines\n",
-        "Written by `docs/generate.py` from the passes themselves.\n",
-    ]
-    for name in PASSES:
-        doc = inspect.cleandoc(load_pass(name).__doc__ or "")
-        parts.append(f"## `--{name}`\n\n{doc}\n")
-    parts.append("# Named pipelines\n")
-    for name, steps in PIPELINES.items():
-        parts.append(f"- `--{name}`: {', '.join(steps)}")
-    return "\n".join(parts) + "\n"
-
-
-def dialects_page() -> str:
-    """Return the text of docs/dialects.md."""
-    parts = ["# Dialects\n", "Written by `docs/generate.py` from the ops' own docstrings.\n"]
-    for dialect in (Graph, Tensor, Loop, Sched):
-        parts.append(f"# `{dialect.name}`\n")
-        parts += [_op_entry(op) for op in _own_ops(dialect)]
-    return "\n".join(parts)
-
-
-def _own_ops(dialect: Dialect) -> list[type[Operation]]:
-    return [op for op in dialect.operations if op.__module__.startswith("nn_opt.")]
-
-
-def _op_entry(op: type[Operation]) -> str:
-    return f"## `{op.name}`\n\n{inspect.cleandoc(op.__doc__ or '')}\n"
-
+from command_pages import command_page  # noqa: E402 (found by the line before)
+from dialect_pages import DIALECTS, dialect_page, index_page  # noqa: E402
+from pass_pages import passes_page  # noqa: E402
+from pipeline_page import pipeline_page  # noqa: E402
 
 PAGES: dict[str, Callable[[], str]] = {
     "pipeline.md": pipeline_page,
     "passes.md": passes_page,
-    "dialects.md": dialects_page,
+    "dialects.md": index_page,
+    "command-line.md": command_page,
+    **{f"dialects/{d.name}.md": partial(dialect_page, d) for d in DIALECTS},
 }
 
 
 def main() -> None:
     for name, page in PAGES.items():
-        (HERE / name).write_text(page())
+        path = HERE / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(page())
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return report_errors(_run, argv)
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """Return the parser of the tool."""
     parser = model_parser("nn-compile", "Compile a model ahead of time.")
     add = parser.add_argument
     add("-o", dest="output", required=True, metavar="FILE", help="file to write: .ll .s .o .so")
@@ -42,7 +43,7 @@ def _parser() -> Parser:
 
 
 def _run(argv: list[str]) -> None:
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     output = Path(options.output)
     writer = WRITERS.get(output.suffix)
     if writer is None:

@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return report_errors(_run, argv)
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
+    """Return the parser of the tool."""
     parser = model_parser("nn-run", "Compile a model, run it on given or random inputs, time it.")
     add = parser.add_argument
     add("--input", action="append", default=[], metavar="x=x.npy", help="file with an input")
@@ -57,7 +58,7 @@ def _parser() -> Parser:
 
 
 def _run(argv: list[str]) -> None:
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     if options.repeat < 1:
         fail(f"error: --repeat is {options.repeat}, expected 1 or more")
     if options.compare and not options.model.endswith(".onnx"):
