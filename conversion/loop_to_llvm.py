@@ -33,6 +33,7 @@ from nn_opt.conversion.to_llvm.symbols import machine_types
 from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_absent
+from nn_opt.ir.locations import located
 from nn_opt.ir.sidecar import let_go
 from nn_opt.ir.target import target_of
 
@@ -84,7 +85,8 @@ class ConvertLoopToLlvmPass(ModulePass):
             let_go(source.walk())
             source.detach()
             source.erase()
-        op.body.block.add_ops([*declarations(unit), *unit.globals, *unit.functions])
+        with located(op):
+            op.body.block.add_ops([*declarations(unit), *unit.globals, *unit.functions])
         names = {inner.name for inner in op.walk()}
         others = {name.partition(".")[0] for name in names} - {"builtin", "llvm"}
         if others:

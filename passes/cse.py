@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, Pure, is_side_effect_free
 
 from nn_opt.ir.dominance import dominator_children, is_isolated
+from nn_opt.ir.locations import MAX_FUSED, fused
 from nn_opt.ir.statistics import Statistic
 
 MERGED = Statistic("cse", "ops-merged", "operations replaced by an equal one")
@@ -29,7 +30,10 @@ class CsePass(ModulePass):
     statistics = (MERGED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _Scope().simplify(op.body)
+        scope = _Scope()
+        scope.simplify(op.body)
+        for kept, places in scope.merged.items():
+            kept.location = fused([kept.location, *places])
 
 
 @dataclass
@@ -37,6 +41,9 @@ class _Scope:
     """The pure operations that dominate the point that is looked at, by what they compute."""
 
     known: dict[Hashable, Operation] = field(default_factory=dict[Hashable, Operation])
+    merged: dict[Operation, list[LocationAttr]] = field(
+        default_factory=dict[Operation, list[LocationAttr]]
+    )
 
     def simplify(self, region: Region) -> None:
         """Walk the dominator tree; what a block adds is known in the blocks that it dominates."""
@@ -58,7 +65,8 @@ class _Scope:
         added: list[Hashable] = []
         for op in block.ops:
             for region in op.regions:
-                (_Scope() if is_isolated(op) else self).simplify(region)
+                scope = _Scope(merged=self.merged) if is_isolated(op) else self
+                scope.simplify(region)
             if not _is_candidate(op):
                 continue
             key = _key(op, {})
@@ -68,10 +76,18 @@ class _Scope:
                 continue
             for old, new in zip(op.results, first.results, strict=True):
                 old.replace_all_uses_with(new)
+            if op.location is not first.location:
+                self._note_merged(first, op.location)
             op.detach()
             op.erase()
             MERGED.add()
         return added
+
+    def _note_merged(self, kept: Operation, place: LocationAttr) -> None:
+        """Remember that an op stands for another one, too: it will have both locations."""
+        places = self.merged.setdefault(kept, [])
+        if len(places) < MAX_FUSED:
+            places.append(place)
 
 
 @cache

@@ -38,7 +38,6 @@ class DefaultSchedulesPass(ModulePass):
                 default_schedule(kernel, target)
             else:
                 script = default_schedule(kernel.clone(), target).script
-                script.location = kernel.location
                 op.body.block.insert_op_after(script, kernel)
 
 

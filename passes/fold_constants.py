@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
+from nn_opt.ir.locations import fuse_locations
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.sidecar import let_go
 from nn_opt.ir.statistics import Statistic
@@ -60,15 +61,16 @@ class FoldConstantsPass(ModulePass):
             return
         arrays = [constant_array(operand) for operand in op.operands]
         (result,) = evaluate(op, [array for array in arrays if array is not None])
+        owners = [operand.owner for operand in op.operands]
+        read_here = dict.fromkeys(o for o in owners if isinstance(o, graph.ConstantOp))
         constant = graph.ConstantOp(result)
-        constant.location = op.location
+        constant.location = fuse_locations(op, *read_here)
         Builder(InsertPoint.before(outside_scans(op))).insert(constant)
         FOLDED.add()
         BYTES.add(made)
-        read_here = {operand.owner for operand in op.operands}
         Rewriter.replace_op(op, (), [constant.results[0]])
         for owner in read_here:
-            if isinstance(owner, graph.ConstantOp) and not owner.results[0].uses:
+            if not owner.results[0].uses:
                 Rewriter.erase_op(owner)
                 let_go([owner])
 

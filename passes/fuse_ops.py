@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
+from nn_opt.ir.locations import fuse_locations, located
 from nn_opt.ir.resources import INLINE_ELEMENTS
 from nn_opt.ir.statistics import Statistic
 from nn_opt.ir.target import target_of
@@ -77,10 +78,10 @@ def form_region(group: Group) -> None:
             copy_op(value.owner, inside, builder)
     for op in group.ops:
         copy_op(op, inside, builder)
-    builder.insert(graph.YieldOp(*[inside[result] for result in last.results]))
     types = [result.type for result in last.results]
-    fused = graph.FusedOp(operands, types, Region(block))
-    fused.location = (group.anchor or group.ops[0]).location
+    with located(fuse_locations(group.anchor or group.ops[0], *group.ops)):
+        builder.insert(graph.YieldOp(*[inside[result] for result in last.results]))
+        fused = graph.FusedOp(operands, types, Region(block))
     Rewriter.replace_op(last, fused)
 
 

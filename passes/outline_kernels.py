@@ -6,19 +6,22 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, ModuleOp, NameLoc, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from nn_opt.dialects import graph
+from nn_opt.ir.locations import fuse_locations, located, node_names
 
 NAME_OPS = 5  # a kernel is named after so many of its ops at most
 
 
 class OutlineKernelsPass(ModulePass):
     """graph.fused  ->  func.call of a private func.func {kernel}, one for equal regions.
+
+    A call has the location of its region, a kernel that of all regions that it does.
 
     Needs: graph.fused around every op that is to be in a kernel. Keeps: graph.
     Leaves: no graph.fused; on each call `nn.nodes`, the names of the model's nodes it computes.
@@ -45,7 +48,7 @@ class Kernels:
 
     module: ModuleOp
     names: set[str]
-    by_structure: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
+    by_structure: dict[Hashable, FuncOp] = field(default_factory=dict[Hashable, FuncOp])
     counts: dict[str, int] = field(default_factory=dict[str, int])
 
     def fresh_name(self, stem: str) -> str:
@@ -62,14 +65,17 @@ class Kernels:
         key = structure(fused)
         if key not in self.by_structure:
             name = self.fresh_name(stem_of(fused))
-            self.module.body.block.add_op(define_kernel(fused, name))
-            self.by_structure[key] = name
-        return self.by_structure[key]
+            kernel = self.by_structure[key] = define_kernel(fused, name)
+            self.module.body.block.add_op(kernel)
+        else:
+            kernel = self.by_structure[key]
+            kernel.location = fuse_locations(kernel, fused)
+        return kernel.sym_name.data
 
 
 def outline(fused: graph.FusedOp, kernels: Kernels) -> None:
     """Replace one graph.fused by a call of its kernel."""
-    nodes = node_names(fused)
+    nodes = nodes_of(fused)
     name = kernels.of(fused)
     call = CallOp(name, list(fused.operands), [result.type for result in fused.results])
     call.location = fused.location
@@ -85,7 +91,8 @@ def define_kernel(fused: graph.FusedOp, name: str) -> FuncOp:
     terminator = block.last_op
     assert isinstance(terminator, graph.YieldOp)
     results = list(terminator.operands)
-    Rewriter.replace_op(terminator, ReturnOp(*results))
+    with located(fused):
+        Rewriter.replace_op(terminator, ReturnOp(*results))
     inputs = [argument.type for argument in block.args]
     outputs = [result.type for result in results]
     kernel = FuncOp(name, (inputs, outputs), region, visibility="private")
@@ -101,22 +108,11 @@ def stem_of(fused: graph.FusedOp) -> str:
     return "_".join([*words[:NAME_OPS], *(["etc"] if len(words) > NAME_OPS else [])])
 
 
-def node_names(fused: graph.FusedOp) -> list[str]:
+def nodes_of(fused: graph.FusedOp) -> list[str]:
     """Return the names of the model's nodes in a region, each once, in order."""
     skipped = (graph.FusedOp, graph.ConstantOp)  # equal constants are one, of any of their nodes
     locations = [op.location for op in fused.walk() if not isinstance(op, skipped)]
-    return list(dict.fromkeys(name for place in locations for name in names_in(place)))
-
-
-def names_in(location: Attribute) -> list[str]:
-    """Return the node names that a location holds."""
-    match location:
-        case NameLoc(desc=name):
-            return [name.data]
-        case FusedLoc(locations=ArrayAttr(data=places)):
-            return [name for place in places for name in names_in(place)]
-        case _:
-            return []
+    return list(dict.fromkeys(name for place in locations for name in node_names(place)))
 
 
 def structure(fused: graph.FusedOp) -> Hashable:

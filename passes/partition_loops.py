@@ -103,8 +103,6 @@ def split(nest: loop.ForOp, count: int) -> loop.ForOp:
     block = nest.parent
     assert block is not None
     rest = nest.clone()
-    for original, copy in zip(nest.walk(), rest.walk(), strict=True):
-        copy.location = original.location
     rest.extent = IntegerAttr(nest.trips - count, IndexType())
     nest.extent = IntegerAttr(count, IndexType())
     block.insert_op_after(rest, nest)
@@ -122,6 +120,7 @@ def shift(nest: loop.ForOp, offset: int) -> None:
             continue
         if applied is None:
             applied = loop.ApplyOp(AffineExpr.dimension(0) + offset, [nest.index])
+            applied.location = nest.location
             first = nest.body.block.first_op
             assert first is not None
             nest.body.block.insert_op_before(applied, first)

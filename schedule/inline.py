@@ -111,6 +111,7 @@ def _clone_at(
         for operand in op.operands:
             if operand in axis_exprs and operand not in clones:
                 apply = ApplyOp(axis_exprs[operand], load.indices)
+                apply.location = op.location
                 block.insert_op_before(apply, load)
                 clones[operand] = apply.result
         clone = op.clone(clones)

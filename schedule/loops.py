@@ -8,6 +8,7 @@ from itertools import pairwise
 from xdsl.ir.affine import AffineExpr
 
 from nn_opt.dialects.loop import AllocOp, BlockOp, ForKind, ForOp, Kind
+from nn_opt.ir.locations import fuse_locations
 from nn_opt.schedule.nest import (
     add_condition,
     blocks_in,
@@ -72,6 +73,7 @@ def fuse(outer: ForOp, inner: ForOp) -> ForOp:
     fused = ForOp(outer.trips * inner.trips, name_hint="_".join(hints))
     move_ops(inner.body.block, fused.body.block)
     replace_op(outer, fused)
+    fused.location = fuse_locations(outer, inner)
     extent = max(inner.trips, 1)
     replace_variable(outer, _D0 // extent, [fused.index])
     replace_variable(inner, _D0 % extent, [fused.index])

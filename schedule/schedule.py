@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import NoReturn
 
 from xdsl.dialects.func import FuncOp
@@ -10,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from nn_opt.dialects import sched
 from nn_opt.dialects.loop import ForOp
+from nn_opt.ir.locations import is_unknown, located
 from nn_opt.schedule import inline, loops, moves, reduction, storage, tensorize
 from nn_opt.schedule import rfactor as factoring
 from nn_opt.schedule.nest import blocks_in, find_block, loop_name, loops_around, refuse
@@ -25,6 +27,7 @@ class Schedule:
     def __init__(self, function: FuncOp):
         self.function = function
         self.script = sched.ScriptOp(function.sym_name.data)
+        self.script.location = function.location
         self._handles: dict[ForOp, SSAValue] = {}
         self._dead: dict[ForOp, str] = {}
 
@@ -111,13 +114,15 @@ class Schedule:
 
     def cache_read(self, stage: str, operand: int) -> str:
         """Let a stage read a buffer through a copy; return the name of the copying stage."""
-        name = storage.cache_read(self.function, stage, operand)
+        with self._at(stage):
+            name = storage.cache_read(self.function, stage, operand)
         self._record(sched.CacheReadOp(stage, operand))
         return name
 
     def cache_write(self, stage: str) -> str:
         """Let a stage write a buffer of its own; return the name of the copying stage."""
-        name = storage.cache_write(self.function, stage)
+        with self._at(stage):
+            name = storage.cache_write(self.function, stage)
         self._record(sched.CacheWriteOp(stage))
         return name
 
@@ -134,14 +139,16 @@ class Schedule:
     def decompose_init(self, stage: str, loop: ForOp) -> str:
         """Start a reduction in a nest of its own before `loop`; return that stage's name."""
         op = sched.DecomposeInitOp(stage, self._handle(loop))
-        name = reduction.decompose_init(self.function, stage, loop)
+        with self._at(stage):
+            name = reduction.decompose_init(self.function, stage, loop)
         self._record(op)
         return name
 
     def rfactor(self, stage: str, loop: ForOp) -> str:
         """Let each iteration of a reduce loop accumulate by itself; return the stage that does."""
         op = sched.RfactorOp(stage, self._handle(loop))
-        name = factoring.rfactor(self.function, stage, loop)
+        with self._at(stage):
+            name = factoring.rfactor(self.function, stage, loop)
         self._record(op)
         return name
 
@@ -168,7 +175,13 @@ class Schedule:
         alone = [loop for loop in loops_around(block) if _holds_only(loop, stage)]
         self._dead.update(dict.fromkeys(alone, primitive))
 
+    def _at(self, stage: str) -> AbstractContextManager[None]:
+        """Give what is made for a stage its location."""
+        return located(find_block(self.function, stage))
+
     def _record(self, op: Operation) -> None:
+        if is_unknown(op):
+            op.location = self.function.location
         self.script.body.block.add_op(op)
 
     def _name(self, handles: Sequence[ForOp], values: Sequence[SSAValue]) -> None:

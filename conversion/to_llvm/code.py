@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     LocationAttr,
     MemRefType,
-    UnknownLoc,
     i32,
     i64,
 )
@@ -120,6 +119,7 @@ class Code:
         rules: Mapping[type[Operation], Rule],
         arguments: Sequence[Attribute],
         may_outline: bool,
+        location: LocationAttr,
     ):
         self.unit = unit
         self.rules = rules
@@ -135,7 +135,7 @@ class Code:
         # Constants by where their attributes are, or by their text; with what has to stay there.
         self.constants: dict[tuple[int, int], tuple[SSAValue, object]] = {}
         self.numbers: dict[tuple[str, int], tuple[SSAValue, object]] = {}
-        self.location: LocationAttr = UnknownLoc()
+        self.location = location  # of what is made
         self.current = self.enter(arguments)
 
     # Blocks and scopes.

@@ -40,7 +40,7 @@ def lower_kernel(unit: Unit, source: func.FuncOp, rules: Rules, exported: bool) 
     unit.function, unit.wide = name, is_wide(source)
     unit.note_writes(source)
     arguments = [machine_type(type_) for type_ in source.function_type.inputs]
-    code = Code(unit, rules, arguments, may_outline=True)
+    code = Code(unit, rules, arguments, True, source.location)
     aliases = aliased(source)
     for k, (old, new) in enumerate(zip(source.args, code.current.block.args, strict=True)):
         new.name_hint = old.name_hint
@@ -131,6 +131,7 @@ def lower_main(unit: Unit, source: func.FuncOp, rules: Rules, outputs: int) -> W
         {**rules, loop.ConstantOp: weight_rule(weights), loop.ArenaOp: lower_arena},
         [POINTER] * 4,
         may_outline=True,
+        location=source.location,
     )
     for value, name in zip(code.current.block.args, ENTRY_ARGUMENTS, strict=True):
         value.name_hint = name

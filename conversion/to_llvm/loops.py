@@ -49,6 +49,7 @@ def lower_rolled(code: Code, op: loop.ForOp) -> None:
     for (registers, place), argument in zip(carried, arguments, strict=True):
         registers.values[place] = argument
     code.lower(op.body.block)
+    code.location = op.location
     results = [held(code, registers, place) for registers, place in carried]
     kept = drop_unchanged(header, initial, results)
     step = code.emit(llvm.AddOp, (index, code.integer(1)), i64, NO_WRAP)
@@ -115,6 +116,7 @@ def lower_if(code: Code, op: loop.IfOp) -> None:
     before = code.current
     then = code.enter(())
     code.lower(op.body.block)
+    code.location = op.location
     new = [held(code, registers, place) for registers, place in changed]
     last = code.current
     code.leave()

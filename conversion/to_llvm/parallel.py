@@ -41,10 +41,11 @@ def lower_parallel(code: Code, op: loop.ForOp) -> None:
     nest = perfect_nest(op)
     captured = captures(code, op)
     name = code.unit.fresh(f"{code.unit.function}.par")
-    body = Code(code.unit, code.rules, [i64, i64, POINTER], may_outline=False)
-    body.location = op.location
+    body = Code(code.unit, code.rules, [i64, i64, POINTER], False, op.location)
     fill_body(code, body, nest, captured)
-    code.unit.functions.append(function(name, [i64, i64, POINTER], body.finish(), code.unit.wide))
+    outlined = function(name, [i64, i64, POINTER], body.finish(), code.unit.wide)
+    outlined.location = op.location
+    code.unit.functions.append(outlined)
     context = store_context(code, captured)
     extent = 1
     for level in nest:
@@ -139,6 +140,7 @@ def fill_body(code: Code, body: Code, nest: list[loop.ForOp], captured: list[Cap
     index.name_hint = nest[-1].index.name_hint
     bind_indices(body, nest, index)
     body.lower(nest[-1].body.block)
+    body.location = nest[-1].location
     step = body.emit(llvm.AddOp, (index, body.integer(1)), i64, NO_WRAP)
     more = compare(body, "slt", step, end)
     latch = body.current

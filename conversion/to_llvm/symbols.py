@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from nn_opt.conversion.to_llvm.code import POINTER, Code, machine_type
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
+from nn_opt.ir.locations import located
 from nn_opt.ir.types import element_type, is_vector, numpy_dtype, shape_of
 
 SLOT = 64  # bytes: the widest vector, and the alignment of what is on the stack
@@ -90,6 +91,7 @@ def machine_types(types: Iterable[Attribute]) -> list[Attribute]:
 def constant_global(name: str, op: loop.ConstantOp) -> llvm.GlobalOp:
     """Return the read-only global of a kernel's constant."""
     type_ = llvm.LLVMArrayType(byte_size(op.result), i8)
-    return llvm.GlobalOp(
-        type_, name, "private", constant=True, value=op.value, alignment=SLOT, unnamed_addr=2
-    )
+    with located(op):
+        return llvm.GlobalOp(
+            type_, name, "private", constant=True, value=op.value, alignment=SLOT, unnamed_addr=2
+        )

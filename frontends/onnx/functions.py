@@ -62,16 +62,22 @@ def _with_nodes(model: Model, before: ModelProto, after: ModelProto) -> Model:
     proto.graph.output.extend(model.proto.graph.output)
     proto.graph.initializer.extend(model.proto.graph.initializer)
     proto.graph.node.extend(after.graph.node)
-    _name_after_calls(before.graph.node, proto.graph.node)
-    return Model(proto, model.label, model.folder, model.weights)
+    calls = _name_after_calls(before.graph.node, proto.graph.node)
+    origins = tuple(model.origins[call] if model.origins else call for call in calls)
+    return Model(proto, model.label, model.folder, model.weights, origins)
 
 
-def _name_after_calls(before: Sequence[NodeProto], after: Sequence[NodeProto]) -> None:
-    """Name each inlined node `call/node`. Inlining keeps the order and the results of calls."""
+def _name_after_calls(before: Sequence[NodeProto], after: Sequence[NodeProto]) -> list[int]:
+    """Name each inlined node `call/node`; return of which call each node is.
+
+    Inlining keeps the order and the results of calls.
+    """
+    places: list[int] = []
     calls = iter(enumerate(before))
     index, call = next(calls)
     missing = set(filter(None, call.output))
     for node in after:
+        places.append(index)
         if list(node.output) == list(call.output) and node.op_type == call.op_type:
             node.name = node_label(call, index)
         else:
@@ -80,3 +86,4 @@ def _name_after_calls(before: Sequence[NodeProto], after: Sequence[NodeProto]) -
         if not missing:
             index, call = next(calls, (index, call))
             missing = set(filter(None, call.output))
+    return places

@@ -10,7 +10,15 @@ from typing import Any
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, ValueInfoProto
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -30,6 +38,7 @@ from nn_opt.frontends.onnx.signature import MAX_ELEMENTS, bind_shapes, describe_
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
 from nn_opt.frontends.onnx.support import operator_key, require_supported
 from nn_opt.frontends.onnx.weights import array_of_tensor
+from nn_opt.ir.locations import located
 from nn_opt.ir.types import mlir_type, shape_of, tensor_type
 
 # What converters, shape functions and the interpreter raise for a node that makes no sense.
@@ -55,12 +64,26 @@ def import_model(
     bound = bind_shapes(model, inputs, dims or {}, shapes or {})
     types = [tensor_type(s, mlir_type(i.dtype)) for i, s in zip(inputs, bound, strict=True)]
     block = Block(arg_types=types)
-    builder = _Builder(model, block)
     for spec, argument in zip(inputs, block.args, strict=True):
-        builder.values[spec.name] = argument
-    results = builder.build()
-    _drop_dead(block)
-    return _module(block, [spec.name for spec in inputs], results, model.proto.graph.output)
+        argument.location = place_of(model, spec.name)
+    with located(place_of(model)):
+        builder = _Builder(model, block)
+        for spec, argument in zip(inputs, block.args, strict=True):
+            builder.values[spec.name] = argument
+        results = builder.build()
+        _drop_dead(block)
+        return _module(block, [spec.name for spec in inputs], results, model.proto.graph.output)
+
+
+def place_of(model: Model, name: str = "", index: int = -1) -> LocationAttr:
+    """Return the location of a node, or of a value: its name, at its line of the model's file.
+
+    The line of a node is its place in the model's list of nodes, from 1 on; what is no node has
+    line 0. A file of a model has no lines: these serve debuggers and profilers.
+    """
+    column = int(index >= 0)
+    place = FileLineColLoc(StringAttr(model.label), IntAttr(index + 1), IntAttr(column))
+    return NameLoc(StringAttr(name), place) if name else place
 
 
 def _expanded(model: Model) -> Model:
@@ -86,14 +109,20 @@ class _Builder:
         with ImplicitBuilder(self.block):
             for index in live_nodes(graph):
                 node = graph.node[index]
-                self._convert(node, node_label(node, index))
+                with located(place_of(self.model, node_label(node, index), self._origin(index))):
+                    self._convert(node, node_label(node, index))
             results = [self._value(output.name) for output in graph.output]
             ReturnOp(*results)
         return results
 
+    def _origin(self, index: int) -> int:
+        """Return which node of the model's file a node is, or was inlined for."""
+        return self.model.origins[index] if self.model.origins else index
+
     def _value(self, name: str) -> SSAValue:
         if name not in self.values:
-            self.values[name] = constant(self._array(self.weights[name]))
+            with located(place_of(self.model, name)):
+                self.values[name] = constant(self._array(self.weights[name]))
         return self.values[name]
 
     def _array(self, tensor: TensorProto) -> NDArray[Any]:
@@ -107,7 +136,7 @@ class _Builder:
         node = Node(proto, label, version, operands, self.evaluator.array_of, self._array)
         try:
             results = CONVERTERS[key].convert(node)
-            self._finish(last, label)
+            self._verify(last)
         except FAULTS as error:
             raise self._failure(proto, label, error) from None
         results = [results] if isinstance(results, SSAValue) else results
@@ -123,13 +152,10 @@ class _Builder:
             raise self._failure(proto, label, absurd)
         self.values[name] = value
 
-    def _finish(self, last: Operation | None, label: str) -> None:
-        """Give the ops made since `last` their location, and verify them."""
-        location = NameLoc(StringAttr(label), NoneAttr())
+    def _verify(self, last: Operation | None) -> None:
+        """Verify the ops made since `last`."""
         op = self.block.first_op if last is None else last.next_op
         while op is not None:
-            for inner in op.walk():
-                inner.location = location
             op.verify()
             op = op.next_op
 

@@ -29,6 +29,7 @@ class Model:
     label: str
     folder: Path | None
     weights: Weights = field(default_factory=Weights)  # the large ones, which `proto` only marks
+    origins: tuple[int, ...] = ()  # for each node the one of the file, where calls were inlined
 
     def error(self, problem: str, *, hint: str = "") -> DiagnosticError:
         """Return the diagnostic for a fault of this model."""

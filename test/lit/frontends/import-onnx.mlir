@@ -13,5 +13,5 @@
 // CHECK-NEXT:   %[[FLAT:.*]] = graph.reshape %[[CLIP]]
 // CHECK-NEXT:   %[[TOP:.*]] = graph.softmax %[[FLAT]] axis 1 : tensor<1x8xf32>
 // CHECK-NEXT:   func.return %[[TOP]]
-// PLACE:      graph.conv{{.*}} loc("stem")
-// PLACE:      graph.softmax{{.*}} loc("top")
+// PLACE:      graph.conv{{.*}} loc("stem"("{{.*}}.onnx":1:1))
+// PLACE:      graph.softmax{{.*}} loc("top"("{{.*}}.onnx":{{[0-9]+}}:1))

@@ -30,7 +30,7 @@ def test_layers_that_differ_in_weights_share_a_kernel():
     assert kernel_names(module) == ["matmul_relu_0"]
     first, second = [op for op in module.walk() if isinstance(op, CallOp)]
     assert str(first.attributes["nn.nodes"]) == '["first", "second"]'
-    assert str(first.location) == 'loc("first")'
+    assert str(first.location) == 'loc(fused["first", "second"])'
     assert "nn.nodes" not in second.attributes
 
 
