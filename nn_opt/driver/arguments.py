@@ -13,7 +13,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.pass_specs import suggestion
 from nn_opt.pipeline_text import Call, Entry, parse_text, read_text
 from nn_opt.pipelines import PIPELINES
-from nn_opt.registry import PASSES
+from nn_opt.registry import PASSES, SOURCES, discover
 
 _PASS_FLAG = re.compile(r"--([a-z][\w-]*)(?:\{(.*)\}|=(.*))?", re.DOTALL)
 _PIPELINE_FLAGS = {"--pass-pipeline": parse_text, "--pass-pipeline-file": read_text}
@@ -68,6 +68,7 @@ class Options:
     run_reproducer: bool
     bisect: str | None
     reduce: str | None
+    load: list[str]
 
     @property
     def dims(self) -> dict[str, int]:
@@ -86,11 +87,21 @@ def parse_arguments(argv: Sequence[str]) -> Options:
 
     Raises: DiagnosticError for a flag that is neither an option, a pass nor a pipeline.
     """
-    passes, rest = split_pass_flags(argv)
+    if any(argument.startswith("--load") for argument in argv):
+        from nn_opt.driver.loading import load_all
+
+        load_all(argv)
     parser = make_parser()
+    passes, rest = split_pass_flags(argv)
     known, unknown = parser.parse_known_args(rest)
+    if any(argument.startswith("--") for argument in unknown) and discover():
+        passes, rest = split_pass_flags(argv)
+        known, unknown = parser.parse_known_args(rest)
     if unknown:
         _refuse(unknown[0], parser)
+    for name in SOURCES:
+        if parser.has_option(f"--{name}"):
+            raise DiagnosticError(f"error: the pass '{name}' has the name of an option of nn-opt")
     values: dict[str, Any] = vars(known)
     return Options(passes=passes, **values)
 
@@ -128,11 +139,15 @@ def _refuse(argument: str, parser: argparse.ArgumentParser) -> NoReturn:
 
 
 class _Parser(argparse.ArgumentParser):
+    def has_option(self, flag: str) -> bool:
+        """Return whether a flag is one of the options."""
+        return flag in self._option_string_actions
+
     def error(self, message: str) -> NoReturn:
         raise DiagnosticError(f"error: {message}\n  hint: --help lists the options")
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> _Parser:
     """Return the parser of all that is no pass."""
     parser = _Parser(
         prog="nn-opt",
@@ -228,6 +243,13 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     add(file, metavar="FILE", default=argparse.SUPPRESS, help="... that this file holds")
     add("--pass-help", metavar="NAME", help="print what a pass does and its options, and stop")
     add("--show-dialects", metavar="NAME", help="print the dialects, or the ops of one, and stop")
+    add(
+        "--load",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="run a Python file, or import a module, that adds passes or dialects",
+    )
     add("--weights", metavar="FILE", help="safetensors file with the weights of the input")
     add("--emit-weights", metavar="FILE", help="write the weights of the result to this file")
     add("--target", metavar="NAME", help="machine to compile for; host is this one")

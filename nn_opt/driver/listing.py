@@ -11,12 +11,13 @@ from xdsl.ir import Operation
 from xdsl.utils.hints import type_repr
 
 from nn_opt.driver.statistics import declared
+from nn_opt.ir.contexts import REGISTERED, installed_dialects
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import DIALECTS, make_context
 from nn_opt.pass_specs import field_types, suggestion
 from nn_opt.pipeline_text import FUNCTION, MODULE
 from nn_opt.pipelines import PIPELINES
-from nn_opt.registry import FUNCTION_PASSES, PASSES, load_pass
+from nn_opt.registry import PASSES, SOURCES, discover, is_pass, load_pass, runs_on_functions
 
 
 def _documentation(thing: type[Any]) -> str:
@@ -35,9 +36,23 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
 
 def list_passes() -> str:
     """Return a table of the passes and pipelines."""
-    passes = _table((f"--{name}", _summary(load_pass(name))) for name in PASSES)
+    discover()
+    passes = _table(
+        (f"--{name}", _summary(load_pass(name))) for name in PASSES if name not in SOURCES
+    )
+    for source in dict.fromkeys(SOURCES.values()):
+        rows = [(f"--{n}", _foreign_summary(n)) for n in PASSES if SOURCES.get(n) == source]
+        passes += f"\npasses of {source}\n{_table(rows)}"
     pipelines = _table((f"--{name}", " ".join(steps)) for name, steps in PIPELINES.items())
     return f"passes\n{passes}\npipelines\n{pipelines}"
+
+
+def _foreign_summary(name: str) -> str:
+    """Return what a pass of others does; a package that is broken does not hide the rest."""
+    try:
+        return _summary(load_pass(name))
+    except DiagnosticError as error:
+        return str(error)
 
 
 def pass_help(name: str) -> str:
@@ -48,7 +63,7 @@ def pass_help(name: str) -> str:
     name = name.removeprefix("--")
     if name in PIPELINES:
         return f"--{name}: a pipeline\n{_table((f'--{step}', '') for step in PIPELINES[name])}"
-    if name not in PASSES:
+    if not is_pass(name):
         hint = suggestion(name, [*PASSES, *PIPELINES])
         raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
     cls = load_pass(name)
@@ -60,7 +75,9 @@ def pass_help(name: str) -> str:
     tail = f"options\n{_table(options)}" if options else "no options\n"
     counters = _table((counter.name, counter.text) for counter in declared(cls))
     tail += f"statistics\n{counters}" if counters else ""
-    where = f"{MODULE} or {FUNCTION}" if name in FUNCTION_PASSES else MODULE
+    where = f"{MODULE} or {FUNCTION}" if runs_on_functions(name) else MODULE
+    if name in SOURCES:
+        tail += f"from {SOURCES[name]}\n"
     return f"--{name}\n{_documentation(cls)}\n\nruns on {where}\n{tail}"
 
 
@@ -75,7 +92,7 @@ def show_dialects(name: str) -> str:
 
     Raises: DiagnosticError for an unknown dialect.
     """
-    names = ["builtin", *DIALECTS]
+    names = list(dict.fromkeys(["builtin", *DIALECTS, *REGISTERED, *installed_dialects()]))
     if name == "all":
         return "".join(f"{dialect}\n" for dialect in names)
     if name not in names:
