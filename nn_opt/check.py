@@ -15,12 +15,15 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from nn_opt.build import signature_of
+from nn_opt.check_code import cannot_run, is_lowered, run_code
 from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError, complaint, locate
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of
 from nn_opt.reference import entry_function, run
 from nn_opt.reference.running import can_run
+from nn_opt.runtime.manifest import Manifest
 
 SEED = 0
 
@@ -40,6 +43,12 @@ def _input_types(function: FuncOp) -> Sequence[Attribute]:
     count = function.attributes.get("num_outputs")
     outputs = count.value.data if isinstance(count, IntegerAttr) else 0
     return types[: len(types) - outputs]
+
+
+def _is_model(function: FuncOp) -> bool:
+    """Return whether a function can become a program with tensors as inputs and outputs."""
+    types = (*function.function_type.inputs, *function.function_type.outputs)
+    return function.sym_name.data == "main" and all(hasattr(t, "get_shape") for t in types)
 
 
 def _random(function: FuncOp, type_: Attribute, generator: np.random.Generator) -> Array:
@@ -130,18 +139,23 @@ class Checker(Instrument):
     _inputs: list[Array] = field(default_factory=list[Array])
     _expected: list[Array] | None = None
     _previous: ModuleOp | None = None
+    _manifest: Manifest | None = None
 
     def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if self._expected is None and can_run(module):
             self._inputs = seeded_inputs(module)
             self._expected = run(module, self._inputs)
+            if _is_model(entry_function(module)):
+                self._manifest = signature_of(module)
         self._previous = module.clone()
 
     def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
-        if self._expected is None or not can_run(module):
-            sys.stderr.write(f"note: --check cannot run what --{step.name} left: not compared\n")
+        actual = self._run(step, module)
+        if actual is None or self._expected is None:
             return
-        actual = run(module, self._inputs)
+        if is_lowered(module):
+            self._compare_code(step, actual)
+            return
         if len(actual) != len(self._expected):
             problem = f"--{step.name} left {len(actual)} results of {len(self._expected)}"
             raise DiagnosticError(complaint(entry_function(module), problem))
@@ -149,6 +163,27 @@ class Checker(Instrument):
             found = difference(old, new, self.rtol)
             if found is not None:
                 self._refuse(step, module, index, found)
+
+    def _run(self, step: ModulePass, module: ModuleOp) -> list[Array] | None:
+        """Return what a module computes; a note says why, where that cannot be told."""
+        why = ""
+        if self._expected is not None and can_run(module):
+            return run(module, self._inputs)
+        if self._manifest is not None and is_lowered(module):
+            why = cannot_run(module)
+            if not why:
+                return run_code(module, self._manifest, self._inputs)
+        reason = f" ({why})" if why else ""
+        note = f"note: --check cannot run what --{step.name} left{reason}: not compared\n"
+        sys.stderr.write(note)
+        return None
+
+    def _compare_code(self, step: ModulePass, actual: Sequence[Array]) -> None:
+        for index, (old, new) in enumerate(zip(self._expected or (), actual, strict=True)):
+            found = difference(old, new, self.rtol)
+            if found is not None:
+                problem = f"--{step.name} changed result #{index}: {found}"
+                raise DiagnosticError(f"error: {problem}\n  note: machine code was compared")
 
     def _refuse(self, step: ModulePass, module: ModuleOp, index: int, found: Difference) -> None:
         problem = f"--{step.name} changed result #{index}: {found}"

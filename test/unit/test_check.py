@@ -11,12 +11,17 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import Rewriter
 
+from bench import models
 from nn_opt import registry
 from nn_opt.check import difference, seeded_inputs
 from nn_opt.driver import main
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.rewriting import convert
+from nn_opt.ir.target import host
+
+TOLERANCE = 1e-4  # float32 sums in other orders, over dozens of layers; Winograd
 
 SCALARS = """func.func @main(%x: f32, %y: f32) -> (f32, f32) {
   %a = arith.addf %x, %y : f32
@@ -140,3 +145,48 @@ def test_first_wrong_element():
 )
 def test_what_counts_as_equal(before: np.ndarray, after: np.ndarray, same: bool):
     assert (difference(before, after, 1e-5) is None) == same
+
+
+class WrongCode(ModulePass):
+    """A planted mistake below the interpreter: sums become differences."""
+
+    name = "wrong-code"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from xdsl.dialects import llvm
+
+        for add in [inner for inner in op.walk() if isinstance(inner, llvm.FAddOp)]:
+            Rewriter.replace_op(add, llvm.FSubOp(add.lhs, add.rhs))
+
+
+@pytest.mark.parametrize(("flags", "wrong"), [([], False), (["--wrong-code"], True)])
+def test_machine_code_is_compared(
+    flags: list[str],
+    wrong: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setitem(registry.PASSES, "wrong-code", f"{__name__}:WrongCode")
+    assert check(TENSORS, tmp_path, "--compile", "--target=host", *flags) == int(wrong)
+    err = capsys.readouterr().err
+    assert err == "" if not wrong else "--wrong-code changed result #0: " in err
+
+
+def test_code_for_another_machine_is_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    other = "x86-64-v2" if host().name == "neon" else "neon"
+    assert check(TENSORS, tmp_path, "--compile", f"--target={other}") == 0
+    assert f"(code for '{other}' cannot run on this " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", models.SMALL)
+def test_no_pass_changes_a_small_model(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(models.build_small(name).SerializeToString())
+    flags = ["--compile", "--target=host", f"--check={TOLERANCE}", "-o", str(tmp_path / "out")]
+    assert main([*flags, str(path)]) == 0
+    assert capsys.readouterr().err == ""  # all passes were compared
