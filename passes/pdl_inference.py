@@ -42,10 +42,11 @@ def inferred_types(
 ) -> Sequence[Attribute] | None:
     """Return the result types that follow from operands and attributes; None if none do.
 
+    An operation without a definition has no results, as in MLIR.
     Raises: VerifyException or ValueError for what the definition refuses.
     """
     if not issubclass(op_type, IRDLOperation):
-        return None
+        return ()
     known = op_type.get_irdl_definition()
     if not known.results:
         return ()

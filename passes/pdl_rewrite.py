@@ -13,7 +13,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from nn_opt.ir.diagnostics import Complaints, diagnose, diagnostics_of, note_at
+from nn_opt.ir.diagnostics import Complaints, diagnose, diagnostics_of, name_of, note_at
 from nn_opt.passes.pdl_functions import REWRITES
 from nn_opt.passes.pdl_inference import inferred_types, segment_sizes
 from nn_opt.passes.pdl_match import Bindings, value_of
@@ -66,7 +66,7 @@ class Rewriting:
 
     def _failure(self, op: Operation, problem: str, hint: str = "") -> PassFailedException:
         """Return an error at an operation of the pattern, with the place where it is applied."""
-        notes = (note_at(self.root, f"applied to this {self.root.name}"),)
+        notes = (note_at(self.root, f"applied to this {name_of(self.root)}"),)
         return PassFailedException(Complaints([diagnose(op, problem, hint=hint, notes=notes)]))
 
     def _create(self, pdl_op: pdl.OperationOp) -> Operation:
@@ -116,11 +116,8 @@ class Rewriting:
                 return [result.type for result in self._value(user.op_value, user).results]
         try:
             types = inferred_types(op_type, operands, named)
-        except VerifyException as error:
-            reason = diagnostics_of(error)[0].message
-            raise self._failure(
-                pdl_op, f"makes a {op_type.name} that is refused: {reason}"
-            ) from error
+        except (VerifyException, ValueError) as error:
+            raise self._refusal(pdl_op, error) from error
         if types is None:
             problem = f"does not say the result types of {op_type.name}"
             raise self._failure(pdl_op, problem, "add `-> (%type : !pdl.type)`")
@@ -141,7 +138,7 @@ class Rewriting:
     def _erase(self, op: pdl.EraseOp) -> None:
         old = self._value(op.op_value, op)
         if any(result.uses for result in old.results):
-            raise self._failure(op, f"erases a {old.name} that is still read")
+            raise self._failure(op, f"erases a {name_of(old)} that is still read")
         self._once(old, op)
         self.rewriter.erase(old)
 
