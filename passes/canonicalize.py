@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -13,8 +12,10 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait
-from xdsl.transforms.dead_code_elimination import region_dce
+from xdsl.transforms.canonicalization_patterns import arith as upstream
 
+from nn_opt.ir.dead_code import erase_dead_code
+from nn_opt.ir.greedy import NeedsConstant, patterns_that_need_a_constant
 from nn_opt.ir.rewriting import rewrite
 from nn_opt.ir.statistics import Statistic, count_ops, is_counting
 
@@ -23,21 +24,29 @@ ERASED = Statistic("canonicalize", "ops-erased", "operations that are gone")
 INSERTED = Statistic("canonicalize", "ops-inserted", "operations that are new")
 
 
-@cache
-def _patterns_of(op_type: type[Operation]) -> tuple[RewritePattern, ...]:
-    traits = op_type.get_traits_of_type(HasCanonicalizationPatternsTrait)
-    return tuple(pattern for trait in traits for pattern in trait.get_patterns(op_type))
-
-
 class OwnPatterns(RewritePattern):
     """Whatever an op's definition lists as its canonicalization patterns; the first that fires."""
 
+    def patterns_for(self, op_type: type[Operation]) -> Sequence[RewritePattern]:
+        """Return what the definition of an op class lists."""
+        traits = op_type.get_traits_of_type(HasCanonicalizationPatternsTrait)
+        return [pattern for trait in traits for pattern in trait.get_patterns(op_type)]
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        for pattern in _patterns_of(type(op)):
+        for pattern in self.patterns_for(type(op)):
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
                 return
 
+
+patterns_that_need_a_constant.update(
+    {
+        upstream.SignlessIntegerBinaryOperationZeroOrUnitRight,
+        upstream.SignlessIntegerBinaryOperationConstantProp,
+        upstream.FoldConstConstOp,
+        upstream.FoldConstsByReassociation,
+    }
+)
 
 # The right operand that changes no bit of the left one: x + 0.0 would turn -0.0 into 0.0.
 NEUTRAL: dict[type[Operation], float] = {
@@ -48,8 +57,10 @@ NEUTRAL: dict[type[Operation], float] = {
 }
 
 
-class NeutralOperand(RewritePattern):
+class NeutralOperand(RewritePattern, NeedsConstant):
     """x op neutral  ->  x,  if the right operand is the constant of NEUTRAL, sign included"""
+
+    roots = tuple(NEUTRAL)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
         neutral = NEUTRAL.get(type(op))
@@ -60,18 +71,6 @@ class NeutralOperand(RewritePattern):
         number = value.value.data
         if number == neutral and math.copysign(1, number) == math.copysign(1, neutral):
             rewriter.replace(op, (), [op.operands[0]])
-
-
-@dataclass(frozen=True)
-class _Counting(RewritePattern):
-    """Another pattern, of which it is counted how often it fires."""
-
-    pattern: RewritePattern
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        self.pattern.match_and_rewrite(op, rewriter)
-        if rewriter.has_done_action:
-            APPLIED.add()
 
 
 class CanonicalizePass(ModulePass):
@@ -90,7 +89,6 @@ class CanonicalizePass(ModulePass):
             from nn_opt.passes.canonicalize_graph import graph_patterns
 
             patterns += graph_patterns()
-        if is_counting():
-            patterns = [_Counting(pattern) for pattern in patterns]
+        matched = APPLIED.add if is_counting() else None
         with count_ops(op, ERASED, INSERTED):
-            rewrite(op, *patterns, fold=ctx, after_sweep=region_dce)
+            rewrite(op, *patterns, fold=ctx, after_sweep=erase_dead_code, matched=matched)

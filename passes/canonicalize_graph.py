@@ -23,9 +23,9 @@ IDEMPOTENT = (
 class DropTwice(RewritePattern):
     """-(-x)  ->  x, also not and bitwise not; relu(relu(x))  ->  relu(x), also abs, floor, ..."""
 
+    roots = INVOLUTIONS + IDEMPOTENT
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        if not isinstance(op, INVOLUTIONS + IDEMPOTENT):
-            return
         inner = op.operands[0].owner
         if not isinstance(inner, Operation) or type(inner) is not type(op):
             return
@@ -51,22 +51,6 @@ class DropClip(RewritePattern):
             rewriter.replace(op, (), [op.x])
 
 
-class DropNeutral(RewritePattern):
-    """x * 1, x / 1, x - 0.0, x ** 1  ->  x,  if the constant does not broaden x.
-
-    x + 0.0 stays, since -0.0 + 0.0 is 0.0; x + -0.0 goes.
-    """
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        if type(op) not in NEUTRAL:
-            return
-        for index in (1, 0) if isinstance(op, graph.MulOp | graph.AddOp) else (1,):
-            kept = op.operands[1 - index]
-            if kept.type == op.results[0].type and is_neutral(op, op.operands[index]):
-                rewriter.replace(op, (), [kept])
-                return
-
-
 NEUTRAL: dict[type[Operation], float] = {
     graph.MulOp: 1.0,
     graph.DivOp: 1.0,
@@ -74,6 +58,22 @@ NEUTRAL: dict[type[Operation], float] = {
     graph.SubOp: 0.0,
     graph.AddOp: -0.0,
 }
+
+
+class DropNeutral(RewritePattern):
+    """x * 1, x / 1, x - 0.0, x ** 1  ->  x,  if the constant does not broaden x.
+
+    x + 0.0 stays, since -0.0 + 0.0 is 0.0; x + -0.0 goes.
+    """
+
+    roots = tuple(NEUTRAL)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
+        for index in (1, 0) if isinstance(op, graph.MulOp | graph.AddOp) else (1,):
+            kept = op.operands[1 - index]
+            if kept.type == op.results[0].type and is_neutral(op, op.operands[index]):
+                rewriter.replace(op, (), [kept])
+                return
 
 
 def is_neutral(op: Operation, value: SSAValue) -> bool:

@@ -13,17 +13,6 @@ from nn_opt.ir.types import is_static, shape_of
 from nn_opt.passes.canonicalize_layouts import layout_patterns
 from nn_opt.passes.constants import splat_of
 
-
-class DropMove(RewritePattern):
-    """reshape, transpose, expand, slice, tile, pad or concat of x  ->  x,  if it moves nothing"""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        if not isinstance(op, MOVES) or op.operands[0].type != op.results[0].type:
-            return
-        if is_static(op.operands[0]) and moves_nothing(op):
-            rewriter.replace(op, (), [op.operands[0]])
-
-
 MOVES = (
     graph.ReshapeOp,
     graph.TransposeOp,
@@ -33,6 +22,18 @@ MOVES = (
     graph.PadOp,
     graph.ConcatOp,
 )
+
+
+class DropMove(RewritePattern):
+    """reshape, transpose, expand, slice, tile, pad or concat of x  ->  x,  if it moves nothing"""
+
+    roots = MOVES
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
+        if op.operands[0].type != op.results[0].type:
+            return
+        if is_static(op.operands[0]) and moves_nothing(op):
+            rewriter.replace(op, (), [op.operands[0]])
 
 
 def moves_nothing(op: Operation) -> bool:
@@ -100,8 +101,9 @@ class MergeExpands(RewritePattern):
 class ExpandIntoBroadcast(RewritePattern):
     """f(expand(x), y)  ->  f(x, y) for a broadcasting f,  if its result keeps its shape"""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        if not isinstance(op, graph.BinaryOp | graph.WhereOp) or not is_static(op.result):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.BinaryOp | graph.WhereOp, rewriter: PatternRewriter, /):
+        if not is_static(op.result):
             return
         for index, operand in enumerate(op.operands):
             if not isinstance(operand.owner, graph.ExpandOp):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriterListener
-from xdsl.transforms.dead_code_elimination import region_dce
 
+from nn_opt.ir.dead_code import erase_dead_code
 from nn_opt.ir.statistics import Statistic, count_ops
 
 ERASED = Statistic("dce", "ops-erased", "operations that nobody read or reached")
@@ -24,4 +23,4 @@ class DcePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with count_ops(op, ERASED):
-            region_dce(op.body, PatternRewriterListener())
+            erase_dead_code(op.body)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from xdsl.ir import Operation, Region
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.ir import Operation
 
 from nn_opt.ir.diagnostics import locate
-
-Sweep: TypeAlias = Callable[[Region, PatternRewriterListener], bool]
 
 
 @dataclass
@@ -56,34 +52,6 @@ def counting(counter: Counter | None) -> Generator[None]:
         yield
     finally:
         _active.reset(token)
-
-
-@dataclass(frozen=True)
-class Counted(RewritePattern):
-    """A pattern that stops firing when its counter is spent; one match is one rewrite."""
-
-    pattern: RewritePattern
-    counter: Counter
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if self.counter.spent:
-            return
-        what = describe(op)
-        self.pattern.match_and_rewrite(op, rewriter)
-        if rewriter.has_done_action:
-            self.counter.count(what)
-
-
-def counted_sweep(sweep: Sweep, counter: Counter) -> Sweep:
-    """Return what is done after each round of patterns, as one more rewrite."""
-
-    def guarded(region: Region, listener: PatternRewriterListener) -> bool:
-        changed = not counter.spent and sweep(region, listener)
-        if changed:
-            counter.count("dead code")
-        return changed
-
-    return guarded
 
 
 def describe(op: Operation) -> str:

@@ -1,0 +1,104 @@
+"""Folding of ops by their own folders; a constant that comes of it exists once a region.
+
+It replaces `xdsl.folder.Folder`, which searches an op's traits at each visit and makes a constant
+for each result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
+from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike, HasFolder
+
+Fold: TypeAlias = Callable[[Operation], Sequence[SSAValue | Attribute] | None]
+_Key: TypeAlias = tuple[Block, Attribute, Attribute]
+
+
+@cache
+def is_constant(op_type: type[Operation]) -> bool:
+    """Return whether ops of a class are constants."""
+    return op_type.has_trait(ConstantLike, value_if_unregistered=False)
+
+
+@cache
+def folder_of(op_type: type[Operation]) -> tuple[Fold | None, bool]:
+    """Return how ops of a class are folded, and whether that needs a constant operand.
+
+    Constants have no folder here: what they fold to would be made a constant again.
+    """
+    if is_constant(op_type) or not op_type.has_trait(HasFolder, value_if_unregistered=False):
+        return None, False
+    trait = op_type.get_trait(HasFolder)
+    assert trait is not None, "has_trait said so"
+    return trait.fold, _needs_constant(op_type)
+
+
+def _needs_constant(op_type: type[Operation]) -> bool:
+    """Return whether a folder is known to give up without a constant operand."""
+    from xdsl.dialects.arith import SignlessIntegerBinaryOperation
+
+    return getattr(op_type, "fold", None) is SignlessIntegerBinaryOperation.fold
+
+
+class Folds:
+    """Folds ops, and knows the constants that came of it."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._known: dict[_Key, Operation] = {}
+        self._keys: dict[int, _Key] = {}
+
+    def fold(self, op: Operation, folder: Fold, rewriter: PatternRewriter) -> bool:
+        """Replace an op by what it folds to; return whether it folds."""
+        folded = folder(op)
+        if folded is None:
+            return False
+        entry = _entry(op)
+        values: list[SSAValue] = []
+        new: dict[_Key, Operation] = {}
+        for value, old in zip(folded, op.results, strict=True):
+            if isinstance(value, SSAValue):
+                values.append(value)
+                continue
+            key = (entry, value, old.type)
+            constant = self._known.get(key) or new.get(key) or self._made(op, value, old.type)
+            if constant is None:
+                return False
+            if key not in self._known:
+                new[key] = constant
+            values.append(constant.results[0])
+        for key, constant in new.items():
+            rewriter.insert(constant, InsertPoint.at_start(entry))
+            self._known[key] = constant
+            self._keys[id(constant)] = key
+        rewriter.replace(op, (), values)
+        return True
+
+    def forget(self, op: Operation) -> None:
+        """Note that an op is erased."""
+        key = self._keys.pop(id(op), None)
+        if key is not None:
+            del self._known[key]
+
+    def _made(self, op: Operation, value: Attribute, type_: Attribute) -> Operation | None:
+        dialect = self._ctx.get_dialect(op.dialect_name())
+        interface = dialect.get_interface(ConstantMaterializationInterface)
+        if interface is None or not isinstance(type_, TypeAttribute):
+            return None
+        return interface.materialize_constant(value, type_)
+
+
+def _entry(op: Operation) -> Block:
+    """Return the first block of the region that an op is in."""
+    region = op.parent_region()
+    assert region is not None, "what is rewritten is in a region"
+    entry = region.blocks.first
+    assert entry is not None, "the op is in a block of it"
+    return entry
