@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nn_opt.pattern_passes import rewrite as rewrite
     from nn_opt.patterns import pattern as pattern
     from nn_opt.pipeline import Pipeline as Pipeline
+    from nn_opt.reference.meanings import meaning as meaning
     from nn_opt.runtime.model import Model as Model
 
 # What users call, imported at its first use: `import nn_opt` alone is quick.
@@ -40,6 +41,7 @@ _PUBLIC = {
     "VerifyEach": "nn_opt.instruments.verifying",
     "compile": "nn_opt.compiler",
     "import_model": "nn_opt.frontends.onnx",
+    "meaning": "nn_opt.reference.meanings",
     "parse": "nn_opt.origin",
     "pattern": "nn_opt.patterns",
     "print_module": "nn_opt.ir.printing",
@@ -57,6 +59,7 @@ __all__ = [
     "__version__",
     "compile",
     "import_model",
+    "meaning",
     "parse",
     "passes",
     "pattern",

@@ -15,6 +15,8 @@ from xdsl.ir import Attribute
 from nn_opt.ir.diagnostics import DiagnosticError, complaint
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of
+from nn_opt.reference.meanings import REGISTERED
+from nn_opt.reference.tables import functions_of
 
 MEANINGS = {
     "arith": "nn_opt.reference.scalars",
@@ -34,8 +36,11 @@ def dialects_of(module: ModuleOp) -> set[str]:
 
 
 def can_run(module: ModuleOp) -> bool:
-    """Return whether every dialect of a module has a meaning here."""
-    return dialects_of(module) <= MEANINGS.keys() | STRUCTURE
+    """Return whether every dialect of a module has a meaning here, or else each op of it."""
+    known = MEANINGS.keys() | STRUCTURE
+    return dialects_of(module) <= known or all(
+        op.name.partition(".")[0] in known or type(op) in REGISTERED for op in module.walk()
+    )
 
 
 def make_interpreter(
@@ -47,6 +52,8 @@ def make_interpreter(
     for name in dict.fromkeys(row for dialect, row in MEANINGS.items() if dialect in used):
         for functions in import_module(name).FUNCTIONS:
             interpreter.register_implementations(functions(), override=True)
+    if REGISTERED:
+        interpreter.register_implementations(functions_of(REGISTERED)(), override=True)
     return interpreter
 
 

@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SAYS = {
     "compile_and_run.py": "1 xor 0 = 1\n1 xor 1 = 0\n",
     "ir_levels.py": "products of 1 and 0.5: 36.0\n",
+    "tutorial/run.py": "largest difference from NumPy: ",
 }
 
 
