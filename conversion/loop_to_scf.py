@@ -173,6 +173,7 @@ class Converter:
         global_ = memref.GlobalOp.get(
             StringAttr(name), type_, dense, constant=UnitAttr(), alignment=64
         )
+        global_.location = op.location
         self.module.body.block.insert_op_before(global_, first_of(self.module.body.block))
         place = code.emit(memref.GetGlobalOp(name, type_))
         self.places[op.result] = Place(place, element, shape)

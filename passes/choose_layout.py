@@ -7,13 +7,14 @@ from typing import ClassVar, Literal
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
+from nn_opt.ir.locations import located
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.target import Target, target_of
 from nn_opt.ir.types import shape_of
@@ -83,14 +84,9 @@ def block_ops(plan: LayoutPlan, regions: list[LayoutRegion]) -> None:
 
 def block_op(op: Operation, blocker: Blocker) -> None:
     """Insert the blocked form of one op before it."""
-    before = op.prev_op
     rule = RULES.get(type(op), block_pointwise)
-    blocker.blocked[op.results[0]] = rule(op, blocker, Builder(InsertPoint.before(op)))
-    inserted = op.prev_op
-    while inserted is not None and inserted is not before:
-        if isinstance(inserted.location, UnknownLoc):
-            inserted.location = op.location
-        inserted = inserted.prev_op
+    with located(op):
+        blocker.blocked[op.results[0]] = rule(op, blocker, Builder(InsertPoint.before(op)))
 
 
 def restore_plain(op: Operation, blocker: Blocker) -> None:

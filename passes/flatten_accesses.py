@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Range, compact, flatten, is_sum
+from nn_opt.ir.locations import place_of
 from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
 
 Access = loop.LoadOp | loop.StoreOp
@@ -71,6 +72,7 @@ class Flattening:
             for extent in shape_of(buffer):
                 size *= extent
             view = loop.ViewOp(buffer, memref_type([size], element_type(buffer)))
+            view.location = place_of(buffer)
             insert_after_definition(buffer, view)
             self.views[buffer] = view.result
         return self.views[buffer]

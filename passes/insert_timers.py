@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects.loop import NUMBER
 from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.locations import located
 
 ENTRY = "nn_main"
 TIMER = "nn_profile"  # void(i64): the number of the kernel that has just ended, -1 for none
@@ -43,7 +44,8 @@ class InsertTimersPass(ModulePass):
             number = given.value.data if isinstance(given, IntegerAttr) else place
             _stamp(InsertPoint.after(call), number, call)
         if SymbolTable.lookup_symbol(op, TIMER) is None:
-            op.body.block.add_op(_declaration())
+            with located(op):
+                op.body.block.add_op(_declaration())
 
 
 def kernel_calls(module: ModuleOp, main: llvm.FuncOp) -> Iterator[llvm.CallOp]:

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.fields import floats
+from nn_opt.ir.locations import place_of
 from nn_opt.ir.types import element_type, shape_of, tensor_type
 from nn_opt.passes.layout_plan import (
     BYTES,
@@ -81,8 +82,8 @@ class Blocker:
 def insert_after(value: SSAValue, op: IRDLOperation, builder: Builder) -> SSAValue:
     """Insert an op right after the one that makes `value`, so that all readers can share it."""
     owner = value.owner
+    op.location = place_of(value)
     if isinstance(owner, Operation) and owner.parent is builder.insertion_point.block:
-        op.location = owner.location
         return Builder(InsertPoint.after(owner)).insert(op).results[0]
     start = InsertPoint.at_start(builder.insertion_point.block)
     return Builder(start).insert(op).results[0]

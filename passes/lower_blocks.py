@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Range, compact, flatten, is_sum, range_of, simplify
+from nn_opt.ir.locations import located
 from nn_opt.ir.types import element_type, shape_of
 
 UNKNOWN: Range = (-(1 << 62), 1 << 62)  # of an index that only the run decides
@@ -120,7 +121,8 @@ class Lowering:
         ops = list(init.ops)
         for op in ops:
             op.detach()
-        return [make_if(firsts, self.values, ops)] if firsts else ops
+        with located(block):
+            return [make_if(firsts, self.values, ops)] if firsts else ops
 
     def first_instance(self, block: loop.BlockOp, bound: Sequence[AffineExpr]) -> list[AffineExpr]:
         """Return what is >= 0 together where all reduced axes are 0; of fused loops, one sum."""

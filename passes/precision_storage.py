@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph import Fusion
+from nn_opt.ir.locations import place_of
 from nn_opt.ir.types import element_type, shape_of, tensor_type
 
 # These only move elements, so that rounding may come first; it has fewer numbers to do then, or
@@ -99,10 +100,10 @@ def is_only_use(cast: graph.CastOp) -> bool:
 def insert_after(value: SSAValue, op: IRDLOperation) -> None:
     """Insert an op right after the one that makes `value`, or at the start of its block."""
     owner = value.owner
+    op.location = place_of(value)
     if isinstance(owner, Block):
         Builder(InsertPoint.at_start(owner)).insert(op)
         return
-    op.location = owner.location
     Builder(InsertPoint.after(owner)).insert(op)
 
 

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     UnknownLoc,
 )
-from xdsl.ir import Attribute, Operation, core
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, core
 
 MAX_FUSED = 32  # parts of one fused location; what is fused of more names the first of them
 
@@ -49,6 +49,17 @@ def located(origin: Operation | LocationAttr) -> Generator[None]:
         yield
     finally:
         _place.reset(token)
+
+
+def place_of(value: SSAValue) -> LocationAttr:
+    """Return the location of what defines a value: an op, or an argument of a block."""
+    if isinstance(value, OpResult):
+        return value.op.location
+    assert isinstance(value, BlockArgument)
+    outer = value.block.parent_op()
+    if isinstance(value.location, UnknownLoc) and outer is not None:
+        return outer.location
+    return value.location
 
 
 def fuse_locations(*ops: Operation) -> LocationAttr:
