@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from xdsl.interpreter import PythonValues
@@ -37,7 +37,7 @@ def meaning(op_type: type[Operation]) -> Callable[[Function], Function]:
 def _typed(function: Callable[..., Any]) -> Meaning:
     def evaluate(op: Operation, values: PythonValues) -> PythonValues:
         results: Any = function(op, *values)
-        arrays: Sequence[Any] = results if isinstance(results, tuple) else (results,)
+        arrays: Sequence[Any] = cast(Any, results) if isinstance(results, tuple) else (results,)
         pairs = zip(op.results, arrays, strict=True)
         return tuple(_of_type(op, value.type, array) for value, array in pairs)
 
