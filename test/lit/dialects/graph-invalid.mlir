@@ -470,8 +470,8 @@ func.func @fused_arguments(%x: tensor<4xf32>) {
 // -----
 
 func.func @fused_is_isolated(%x: tensor<4xf32>) {
-  // expected-error@+1 {{Operation using value defined out of its IsolatedFromAbove parent}}
   %y = graph.fused (%a = %x : tensor<4xf32>) -> (tensor<4xf32>) {
+    // expected-error@+1 {{operand #0 (%x) comes from outside of graph.fused}}
     graph.yield %x : tensor<4xf32>
   }
   func.return
