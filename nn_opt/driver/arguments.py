@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from nn_opt import __version__
-from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.diagnostics import MOST_SHOWN, DiagnosticError
 from nn_opt.pass_specs import suggestion
 from nn_opt.pipeline_text import Call, Entry, parse_text, read_text
 from nn_opt.pipelines import PIPELINES
@@ -25,6 +25,7 @@ _WITHOUT_VALUE = {
     "--show-dialects": "--show-dialects=all",
     "--remarks": "--remarks=",
     "--timing": "--timing=tree",
+    "--verify-diagnostics": "--verify-diagnostics=errors",
     "--statistics": "--statistics=text",
 }
 
@@ -38,7 +39,7 @@ class Options:
     output: str
     split_input_file: bool
     verify_each: bool
-    verify_diagnostics: bool
+    verify_diagnostics: str | None
     print_before: list[str]
     print_after: list[str]
     print_after_change: bool
@@ -62,6 +63,9 @@ class Options:
     emit: str
     remarks: str | None
     remarks_format: str | None
+    diagnostics_format: str
+    color: str
+    error_limit: int
     debug: bool
     debug_counter: list[str]
     crash_reproducer: str | None
@@ -164,6 +168,7 @@ def make_parser() -> _Parser:
     _add_switches(parser)
     _add_dumps(parser)
     _add_values(parser)
+    _add_messages(parser)
     _add_debugging(parser)
     return parser
 
@@ -171,7 +176,6 @@ def make_parser() -> _Parser:
 def _add_switches(parser: argparse.ArgumentParser) -> None:
     switches = {
         "split-input-file": "treat the parts between `// -----` as files of their own",
-        "verify-diagnostics": "check the messages against `// expected-error@+1 {{...}}`",
         "dump-pass-pipeline": "print the pipeline that runs, with all options, to stderr",
         "allow-unregistered-dialect": "accept operations that no dialect defines",
         "print-op-generic": "print the generic form of every operation",
@@ -276,6 +280,35 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="RTOL",
         help="run the module before and after each pass and compare (default: 1e-5)",
+    )
+
+
+def _add_messages(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--verify-diagnostics",
+        choices=("errors", "all", "only-expected"),
+        help="check the messages against `// expected-error@+1 {{...}}` (default: errors and "
+        "warnings must be expected; all: notes and remarks, too)",
+    )
+    add(
+        "--diagnostics-format",
+        choices=("text", "json", "sarif"),
+        default="text",
+        help="print errors as text, as one JSON object a line, or as SARIF",
+    )
+    add(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour errors; auto: on a terminal, unless NO_COLOR is set",
+    )
+    add(
+        "--error-limit",
+        type=int,
+        default=MOST_SHOWN,
+        metavar="N",
+        help=f"print at most N errors, 0 for all (default: {MOST_SHOWN})",
     )
 
 

@@ -1,36 +1,97 @@
-"""`// expected-error@+1 {{text}}`: what a file says that the tool will say about it."""
+"""`// expected-error@+1 {{text}}`: what a file says that the tool will say about it.
+
+The comments are mlir-opt's, with clang's counts: `expected-SEVERITY[-re][@LINE] [COUNT] {{text}}`.
+LINE is `+N`, `-N`, a number, `above`, `below` or `unknown`; COUNT is `N`, `N+` or `N-M`. The text
+is part of a message; with `-re`, what is in `{{` and `}}` inside of it is a regular expression.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from nn_opt.ir.diagnostics import Diagnostic, DiagnosticError
+
+ERRORS, ALL, ONLY_EXPECTED = "errors", "all", "only-expected"
+LEVELS = (ERRORS, ALL, ONLY_EXPECTED)  # errors: notes and remarks need not be expected
 _EXPECTED = re.compile(
-    r"expected-(error|warning|note|remark)\s*(?:@([+-]\d+|\d+|above|below|unknown))?\s*\{\{(.*?)\}\}"
+    r"expected-(error|warning|note|remark)(-re)?\s*"
+    r"(?:@([+-]\d+|\d+|above|below|unknown))?\s*"
+    r"(?:(\d+)(\+|-\d+)?)?\s*"
+    r"\{\{(.*?)\}\}(?=\s*(?:$|\*/|//|expected-))"
 )
-_DIAGNOSTIC = re.compile(r"(?:.*?:(\d+):\d+: |.*?)(error|warning|note|remark): (.*)", re.DOTALL)
+_LOOSE = re.compile(r"expected-(?:error|warning|note|remark)(?:-re)?\s*[@{\d]")
 _OFFSETS = {"above": -1, "below": 1, None: 0}
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message about a line; line 0 stands for no place."""
+    """One message about a line of the file; line 0 stands for no place in it."""
 
     line: int
     severity: str
     text: str
 
-    def __str__(self) -> str:
-        return f"{self.severity}: {self.text}"
+
+@dataclass(frozen=True)
+class Expectation:
+    """A comment: at least `least` and at most `most` messages of one severity about a line."""
+
+    line: int
+    severity: str
+    text: str
+    pattern: re.Pattern[str]
+    least: int = 1
+    most: float = 1
+    exact: bool = False
+
+    def fits(self, message: Message) -> bool:
+        """Return whether the text is that of a message."""
+        return self.pattern.search(message.text) is not None
+
+    def is_met_by(self, message: Message) -> bool:
+        """Return whether a message is one that was expected."""
+        here = (message.line, message.severity) == (self.line, self.severity)
+        return here and self.fits(message)
 
 
-def expected_messages(source: str, first_line: int = 1) -> list[Message]:
-    """Return the messages that the comments of a source expect."""
-    found: list[Message] = []
+def expected_messages(source: str, filename: str, first_line: int = 1) -> list[Expectation]:
+    """Return the messages that the comments of a source expect.
+
+    Raises: DiagnosticError for a comment that cannot be read.
+    """
+    found: list[Expectation] = []
     for number, line in enumerate(source.split("\n"), first_line):
-        for severity, place, text in _EXPECTED.findall(line):
-            found.append(Message(_line_of(place or None, number), severity, text))
+        if "expected-" not in line:
+            continue
+        matches = list(_EXPECTED.finditer(line.rstrip("\r")))
+        found += [_expectation(match, number, filename) for match in matches]
+        if len(matches) != len(_LOOSE.findall(line)):
+            hint = "write // expected-error@+1 {{text}} at the end of a line"
+            place = f"{filename}:{number}:{line.index('expected-') + 1}"
+            raise DiagnosticError(f"{place}: error: this expects nothing\n  hint: {hint}")
     return found
+
+
+def _expectation(match: re.Match[str], number: int, filename: str) -> Expectation:
+    severity, is_regex, place, count, more, text = match.groups()
+    try:
+        pattern = re.compile(_pattern_of(text) if is_regex else re.escape(text))
+    except re.error as error:
+        problem = f"'{text}' holds no regular expression: {error}"
+        place = f"{filename}:{number}:{match.start() + 1}"
+        raise DiagnosticError(f"{place}: error: {problem}") from error
+    least = int(count or 1)
+    most = float("inf") if more == "+" else abs(int(more)) if more else least
+    line = _line_of(place, number)
+    return Expectation(line, severity, text, pattern, least, most, exact=count is not None)
+
+
+def _pattern_of(text: str) -> str:
+    """Return the regular expression of a text with expressions in `{{` and `}}`."""
+    parts = re.split(r"\{\{(.*?)\}\}", text)
+    return "".join(f"(?:{part})" if k % 2 else re.escape(part) for k, part in enumerate(parts))
 
 
 def _line_of(place: str | None, here: int) -> int:
@@ -42,34 +103,66 @@ def _line_of(place: str | None, here: int) -> int:
     return here + int(place) if place[0] in "+-" else int(place)
 
 
-def message_of(diagnostic: str) -> Message:
-    """Return a finished diagnostic as a message."""
-    match = _DIAGNOSTIC.match(diagnostic)
-    if match is None:
-        return Message(0, "error", diagnostic)
-    return Message(int(match[1] or 0), match[2], match[3])
+def messages_of(diagnostics: Iterable[Diagnostic], filename: str) -> Iterator[Message]:
+    """Yield diagnostics and their notes as messages; places in other files are none."""
+    for diagnostic in diagnostics:
+        position = diagnostic.position
+        line = position[1] if position is not None and position[0] == filename else 0
+        aside = [note for note in diagnostic.notes if not note.place]
+        hint = [f"hint: {diagnostic.hint}"] if diagnostic.hint else []
+        text = "\n".join([diagnostic.text, *hint, *(note.text for note in aside)])
+        yield Message(line, diagnostic.severity, text)
+        yield from messages_of((n for n in diagnostic.notes if n.place), filename)
 
 
-def mismatches(expected: list[Message], actual: list[Message], filename: str) -> list[str]:
-    """Return a diagnostic for each expectation that was not met and each message not expected."""
-    left = list(actual)
-    problems: list[str] = []
-    for wanted in expected:
-        match = next((m for m in left if _meets(m, wanted)), None)
-        if match is not None:
-            left.remove(match)
-        else:
-            place = f"{filename}:{wanted.line}:1"
-            problems.append(
-                f'{place}: error: expected {wanted.severity} "{wanted.text}" was not produced'
-            )
-    for message in left:
-        if message.severity == "error":
-            place = f"{filename}:{message.line or 1}:1"
-            problems.append(f"{place}: error: unexpected {message}")
-    return problems
+def mismatches(
+    expected: Sequence[Expectation],
+    actual: Iterable[Message],
+    filename: str,
+    level: str = ERRORS,
+) -> list[Diagnostic]:
+    """Return an error for each expectation that was not met and each message not expected."""
+    counts = [0] * len(expected)
+    spare: list[Message] = []
+    for message in actual:
+        fitting = [k for k, wanted in enumerate(expected) if wanted.is_met_by(message)]
+        if not fitting:
+            spare.append(message)
+            continue
+        counts[next((k for k in fitting if counts[k] < expected[k].most), fitting[0])] += 1
+    pairs = zip(expected, counts, strict=True)
+    problems = [problem for pair in pairs if (problem := _unmet(*pair, spare, filename))]
+    return problems + [_unexpected(m, filename) for m in spare if _is_refused(m, level)]
 
 
-def _meets(message: Message, wanted: Message) -> bool:
-    same_place = message.line == wanted.line and message.severity == wanted.severity
-    return same_place and wanted.text in message.text
+def _is_refused(message: Message, level: str) -> bool:
+    if level == ERRORS:
+        return message.severity in ("error", "warning")
+    return level == ALL
+
+
+def _unmet(
+    wanted: Expectation, count: int, spare: Sequence[Message], filename: str
+) -> Diagnostic | None:
+    """Return what is wrong with how often a message came."""
+    most = wanted.most if wanted.exact else float("inf")  # mlir-opt's, too, may come again
+    if wanted.least <= count <= most:
+        return None
+    what = f'expected {wanted.severity} "{wanted.text}"'
+    place = f"{filename}:{wanted.line}:1" if wanted.line else filename
+    if count:
+        return Diagnostic("error", place, f"{what} was produced {count} times")
+    return Diagnostic("error", place, f"{what} was not produced", hint=_near_miss(wanted, spare))
+
+
+def _near_miss(wanted: Expectation, spare: Sequence[Message]) -> str:
+    close = next((message for message in spare if wanted.fits(message)), None)
+    if close is None:
+        return ""
+    where = f"at line {close.line}" if close.line else "at no line"
+    return f"it came as {close.severity} {where}"
+
+
+def _unexpected(message: Message, filename: str) -> Diagnostic:
+    place = f"{filename}:{message.line or 1}:1"
+    return Diagnostic("error", place, f"unexpected {message.severity}: {message.text}")

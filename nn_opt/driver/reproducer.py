@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from nn_opt.driver.arguments import Options
 from nn_opt.driver.counters import Counters, parse_counters
 from nn_opt.instrument import Instrument
-from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.diagnostics import Diagnostic, DiagnosticError
 from nn_opt.ir.files import write_text
 from nn_opt.ir.printing import print_module
 from nn_opt.pipeline_text import FUNCTION
@@ -71,8 +71,8 @@ class Recorder(Progress):
             head += f"{_HEADER}{shlex.join(arguments)}\n"
             write_text(path, head + print_module(self._module, locations=True))
         except DiagnosticError as problem:
-            return f"\n  note: no reproducer was written: {problem}"
-        return f"\n  note: nn-opt --run-reproducer {path} replays this"
+            return f"no reproducer was written: {problem}"
+        return f"nn-opt --run-reproducer {path} replays this"
 
     def _arguments(self) -> list[str]:
         """Return the flags that decide what the pending passes do."""
@@ -130,12 +130,12 @@ def recorded_arguments(path: str) -> list[str]:
     ]
 
 
-def internal_error(filename: str, error: Exception, step: ModulePass | None) -> str:
+def internal_error(filename: str, error: Exception, step: ModulePass | None) -> Diagnostic:
     """Return what to say about a mistake of ours: one line, and how to see more."""
     place = f" in --{step.name}" if step is not None else ""
     text = f"{type(error).__name__}: {error}".split("\n")[0]
     hint = "--debug shows the traceback, --crash-reproducer=FILE keeps what the pass was given"
-    return f"{filename}: error: internal error{place}: {text}\n  hint: {hint}"
+    return Diagnostic("error", filename, f"internal error{place}: {text}", hint=hint)
 
 
 def watch(options: Options, plan: Sequence[Member]) -> Progress:

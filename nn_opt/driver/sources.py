@@ -72,5 +72,9 @@ def load(ctx: Context, chunk: Chunk, options: Options) -> ModuleOp:
         from nn_opt.ir.weights import WeightsFile
 
         weights = WeightsFile(options.weights)
-    text = "\n" * (chunk.first_line - 1) + chunk.text
-    return parse_module(ctx, text, chunk.filename, weights)
+    return parse_module(ctx, numbered_text(chunk), chunk.filename, weights)
+
+
+def numbered_text(chunk: Chunk) -> str:
+    """Return the text of a part, its lines numbered as those of the file."""
+    return "\n" * (chunk.first_line - 1) + (chunk.text or "")

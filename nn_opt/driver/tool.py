@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,9 +13,9 @@ from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 from nn_opt.driver.arguments import Options, parse_arguments
 from nn_opt.driver.instruments import make_instruments
 from nn_opt.driver.reproducer import Progress, internal_error, recorded_arguments, watch
-from nn_opt.driver.sources import SPLIT, Chunk, load, read_chunks
+from nn_opt.driver.sources import SPLIT, Chunk, load, numbered_text, read_chunks
 from nn_opt.driver.timing import Clock
-from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.diagnostics import Diagnostic, DiagnosticError, diagnostics_of
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.remarks import Remark, collect_remarks
@@ -30,6 +30,7 @@ USER_ERRORS = (DiagnosticError, DiagnosticException, InterpretationError)
 def run_tool(argv: list[str]) -> int:
     """Do what a command line says; return the exit status."""
     debug = "--debug" in argv
+    options = None
     try:
         if argv[:1] == ["completion"]:
             from nn_opt.driver.completion import script
@@ -52,7 +53,7 @@ def run_tool(argv: list[str]) -> int:
     except USER_ERRORS as error:
         if debug:
             raise
-        sys.stderr.write(f"{error}\n")
+        _report([diagnostics_of(error)], [], options)
         return 1
 
 
@@ -71,10 +72,10 @@ def _information(options: Options) -> str | None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one part of the input: its text, or a diagnostic; and the remarks made."""
+    """What became of one part of the input: its text, or diagnostics; and the remarks made."""
 
     text: str
-    error: str
+    errors: Sequence[Diagnostic]
     remarks: list[Remark]
 
 
@@ -95,17 +96,18 @@ def _run(options: Options) -> int:
 def _run_plan(options: Options, plan: Sequence[Member]) -> int:
     clock = Clock()
     outcomes: list[Outcome] = []
-    problems: list[str] = []
-    for chunk in read_chunks(options):
+    problems: list[Sequence[Diagnostic]] = []
+    chunks = read_chunks(options)
+    for chunk in chunks:
         outcome = _process(chunk, options, plan, clock)
         outcomes.append(outcome)
-        problems += _problems(chunk, outcome, options)
+        problems.append(_problems(chunk, outcome, options))
     if options.remarks is not None or options.remarks_format:
         _report_remarks(outcomes, options)
     if options.timing:
         sys.stderr.write(clock.report(plan, options.timing))
-    sys.stderr.writelines(f"{problem}\n" for problem in problems)
-    if problems:
+    if any(problems):
+        _report(problems, chunks, options)
         return 1
     _write(f"{SPLIT}\n".join(outcome.text for outcome in outcomes), options)
     return 0
@@ -119,38 +121,60 @@ def _report_remarks(outcomes: Sequence[Outcome], options: Options) -> None:
     sys.stderr.write(report(remarks, options.remarks or "", form))
 
 
-def _problems(chunk: Chunk, outcome: Outcome, options: Options) -> list[str]:
-    """Return the diagnostics to show: the error, or what differs from what the file expects."""
-    if not options.verify_diagnostics:
-        return [outcome.error] if outcome.error else []
-    from nn_opt.driver.expectations import expected_messages, message_of, mismatches
+def _report(
+    problems: Sequence[Sequence[Diagnostic]], chunks: Sequence[Chunk], options: Options | None
+) -> None:
+    """Show the errors of each part of the input."""
+    from nn_opt.driver.diagnostics import show
 
-    said = [*map(str, outcome.remarks), *([outcome.error] if outcome.error else [])]
-    expected = expected_messages(chunk.text or "", chunk.first_line)
-    return mismatches(expected, [message_of(text) for text in said], chunk.filename)
+    sources = [
+        {} if chunk.text is None else {chunk.filename: numbered_text(chunk)} if found else {}
+        for chunk, found in zip(chunks, problems, strict=False)
+    ]
+    if options is None:
+        sys.stderr.write(show(problems))
+        return
+    form, colour, limit = options.diagnostics_format, options.color, options.error_limit
+    sys.stderr.write(show(problems, sources, form=form, colour=colour, limit=limit))
+
+
+def _problems(chunk: Chunk, outcome: Outcome, options: Options) -> Sequence[Diagnostic]:
+    """Return the diagnostics to show: the errors, or what differs from what the file expects."""
+    if options.verify_diagnostics is None:
+        return outcome.errors
+    from nn_opt.driver.expectations import expected_messages, messages_of, mismatches
+
+    remarks = [remark.diagnostic for remark in outcome.remarks]
+    said = messages_of([*remarks, *outcome.errors], chunk.filename)
+    expected = expected_messages(chunk.text or "", chunk.filename, chunk.first_line)
+    return mismatches(expected, said, chunk.filename, options.verify_diagnostics)
 
 
 def _process(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Clock) -> Outcome:
     """Load, transform and print one part."""
     progress = watch(options, plan)
     with collect_remarks() as remarks, progress.counters.watching():
-        text = error = ""
+        text = ""
+        errors: Sequence[Diagnostic] = ()
         try:
             text = _transform(chunk, options, plan, clock, progress)
         except Exception as caught:  # any: what is no user's mistake is ours, and is said so
             note = progress.written(caught)
-            if options.debug and not options.verify_diagnostics:
+            if options.debug and options.verify_diagnostics is None:
                 raise
-            error = _worded(caught, chunk, progress) + note
-    return Outcome(text, error, remarks)
+            errors = _worded(caught, chunk, progress, note)
+    return Outcome(text, errors, remarks)
 
 
-def _worded(error: Exception, chunk: Chunk, progress: Progress) -> str:
-    """Return the message for an error, with a place."""
-    if not isinstance(error, USER_ERRORS):
-        return internal_error(chunk.filename, error, progress.step)
-    text = str(error)
-    return text if "error: " in text.split("\n")[0] else f"{chunk.filename}: error: {text}"
+def _worded(error: Exception, chunk: Chunk, progress: Progress, note: str) -> list[Diagnostic]:
+    """Return the diagnostics of an error, each with a place."""
+    if isinstance(error, USER_ERRORS):
+        *others, last = diagnostics_of(error)
+    else:
+        others, last = [], internal_error(chunk.filename, error, progress.step)
+    if note:
+        last = replace(last, notes=(*last.notes, Diagnostic("note", "", note)))
+    return [replace(found, place=found.place or chunk.filename) for found in (*others, last)]
 
 
 def _transform(

@@ -7,7 +7,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.instrument import Instrument
-from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.diagnostics import DiagnosticError, with_note
 from nn_opt.ir.verify import verify
 
 
@@ -21,5 +21,4 @@ class VerifyEach(Instrument):
         try:
             verify(module)
         except VerifyException as error:
-            text = f"{error}\n  note: this is what --{step.name} left"
-            raise DiagnosticError(text) from error
+            raise DiagnosticError(with_note(error, f"this is what --{step.name} left")) from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, NameLoc, StringAttr
 from xdsl.ir import Attribute, Operation
@@ -16,6 +17,9 @@ _HEAD = re.compile(r"(?:(.+?): )?(error|warning|note|remark): (.*)", re.DOTALL)
 _FILE_PLACE = re.compile(r"(.+):(\d+):(\d+)", re.DOTALL)
 _OP = re.compile(r"([a-z_]\w*(?:\.\w+)+): (.*)", re.DOTALL)
 UNKNOWN_PLACE = "<unknown location>"
+
+Paint: TypeAlias = Callable[[str, str], str]
+"""Give a part of a message, of a named role, its colour."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +51,20 @@ class Diagnostic:
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
     def __str__(self) -> str:
-        place = f"{self.place}: " if self.place else ""
+        return self.render(lambda _, text: text)
+
+    def render(self, paint: Paint) -> str:
+        """Return the text, parts of which have been painted; notes come last."""
+        place = f"{paint('place', f'{self.place}:')} " if self.place else ""
         indent = "  " if self.severity == "note" and not self.place else ""
-        lines = [f"{indent}{place}{self.severity}: {self.text}"]
-        lines += [self.excerpt] if self.excerpt else []
-        lines += [f"  hint: {self.hint}"] if self.hint else []
-        return "\n".join([*lines, *map(str, self.notes)])
+        severity = paint(self.severity, f"{self.severity}:")
+        lines = [f"{indent}{place}{severity} {paint(f'text of {self.severity}', self.text)}"]
+        if self.excerpt:
+            source, _, caret = self.excerpt.rpartition("\n")
+            lines += [source, paint("caret", caret)]
+        if self.hint:
+            lines.append(f"  {paint('hint', 'hint:')} {self.hint}")
+        return "\n".join([*lines, *(note.render(paint) for note in self.notes)])
 
 
 class Complaints(str):
@@ -62,7 +74,7 @@ class Complaints(str):
 
     def __new__(cls, diagnostics: Iterable[Diagnostic]):
         kept = tuple(diagnostics)
-        self = super().__new__(cls, "\n".join(shortened(kept)))
+        self = super().__new__(cls, "\n".join(map(str, shortened(kept))))
         self.diagnostics = kept
         return self
 
@@ -82,17 +94,19 @@ def diagnostics_of(error: BaseException) -> tuple[Diagnostic, ...]:
     return what.diagnostics if isinstance(what, Complaints) else read_diagnostics(str(error))
 
 
-def shortened(diagnostics: Iterable[Diagnostic]) -> list[str]:
-    """Return the texts of the first diagnostics, and a line that counts the errors left out."""
-    kept = tuple(diagnostics)
-    texts = [str(diagnostic) for diagnostic in kept[:MOST_SHOWN]]
-    return [*texts, *([more] if (more := count_of_rest(kept)) else [])]
+def shortened(diagnostics: Sequence[Diagnostic], limit: int = MOST_SHOWN) -> list[Diagnostic]:
+    """Return the first diagnostics, and a closing one that counts those left out."""
+    left = len(diagnostics) - limit
+    if left < 1 or limit < 1:
+        return list(diagnostics)
+    return [*diagnostics[:limit], Diagnostic("note", "", f"{left} more error{'s'[: left - 1]}")]
 
 
-def count_of_rest(diagnostics: tuple[Diagnostic, ...]) -> str:
-    """Return the line that stands for all diagnostics but the first."""
-    rest = len(diagnostics) - MOST_SHOWN
-    return "" if rest < 1 else f"{rest} more error{'s' if rest > 1 else ''}"
+def with_note(error: BaseException, text: str) -> Complaints:
+    """Return what an exception says, and a note without a place at its end."""
+    *others, last = diagnostics_of(error)
+    noted = replace(last, notes=(*last.notes, Diagnostic("note", "", text)))
+    return Complaints([*others, noted])
 
 
 def read_diagnostics(text: str) -> tuple[Diagnostic, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -31,7 +31,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from nn_opt.ir.contexts import REGISTERED, OpenContext
-from nn_opt.ir.diagnostics import DiagnosticError, complaint
+from nn_opt.ir.diagnostics import Complaints, Diagnostic, DiagnosticError, diagnose, excerpt
 from nn_opt.ir.quick_parser import QuickParser
 from nn_opt.ir.recursion import allow_deep_nesting
 from nn_opt.ir.sidecar import sidecar
@@ -112,18 +112,18 @@ class LocatingParser(QuickParser):
             module = ModuleOp([]) if empty else super().parse_module(allow_implicit_module)
         except ParseError as error:
             if error.msg.startswith("values used but not defined"):
-                raise DiagnosticError(self._undefined_value()) from error
+                raise DiagnosticError(Complaints(self._undefined_values())) from error
             raise
         if isinstance(module.location, UnknownLoc):
             module.location = self._location(0)
         return module
 
-    def _undefined_value(self) -> str:
-        """Word the complaint about a name that no op defines where its use can see it."""
-        name, references = next(iter(self.forward_ssa_references.items()))
-        use = next(iter(next(iter(references.values())).uses))
-        problem = f"operand #{use.index} (%{name}) has no definition that is visible here"
-        return complaint(use.operation, problem)
+    def _undefined_values(self) -> Iterator[Diagnostic]:
+        """Word the complaints about names that no op defines where their uses can see it."""
+        for name, references in self.forward_ssa_references.items():
+            use = next(iter(next(iter(references.values())).uses))
+            problem = f"operand #{use.index} (%{name}) has no definition that is visible here"
+            yield diagnose(use.operation, problem)
 
     def parse_operation(self) -> Operation:
         try:
@@ -187,18 +187,22 @@ def _excerpt(span: Span[str] | Span[bytes]) -> str:
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
     start = text.rfind("\n", 0, span.start) + 1
     line = text[start:].partition("\n")[0].rstrip("\r")
-    indent = "".join("\t" if char == "\t" else " " for char in line[: span.start - start])
-    return f"{line}\n{indent}^"
+    return excerpt(line, span.start - start + 1)
 
 
-def syntax_message(error: ParseError) -> str:
+def syntax_error(error: ParseError) -> Diagnostic:
     """Return `file:line:col: error: what`, the source line and a caret, then any notes."""
-    problem, *hints = error.msg.split("\n")
-    lines = [f"{_place(error.span)}: error: {problem}", _excerpt(error.span), *hints]
+    problem, _, hint = error.msg.partition("\n  hint: ")
+    refs, text = [], ""
     if isinstance(error, MultipleSpansParseError):
-        for span, note in error.refs:
-            lines += [f"{_place(span)}: note: {note or error.ref_text}", _excerpt(span)]
-    return "\n".join(lines)
+        refs, text = error.refs, error.ref_text or "see here"
+    notes = tuple(
+        Diagnostic("note", _place(span), note or text, excerpt=_excerpt(span))
+        for span, note in refs
+    )
+    return Diagnostic(
+        "error", _place(error.span), problem, hint=hint, notes=notes, excerpt=_excerpt(error.span)
+    )
 
 
 def _place(span: Span[str] | Span[bytes]) -> str:
@@ -218,6 +222,6 @@ def parse_module(
         with sidecar(weights or {}):
             return LocatingParser(ctx, text, filename).parse_module()
     except ParseError as error:
-        raise DiagnosticError(syntax_message(error)) from error
+        raise DiagnosticError(Complaints([syntax_error(error)])) from error
     except RecursionError as error:
         raise DiagnosticError(f"{filename}:1:1: error: regions are nested too deeply") from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-from nn_opt.ir.diagnostics import locate
+from nn_opt.ir.diagnostics import Diagnostic, locate
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,12 @@ class Remark:
     text: str
     function: str = ""
 
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The remark in the form that all messages have."""
+        text = f"{self.text} [{self.pass_name}]"
+        return Diagnostic("remark", self.location, text, self.operation)
+
     def __str__(self) -> str:
         return f"{self.location}: remark: {self.operation}: {self.text} [{self.pass_name}]"
 
@@ -31,9 +37,9 @@ _collected: ContextVar[list[Remark] | None] = ContextVar("remarks", default=None
 
 
 @contextmanager
-def collect_remarks() -> Generator[list[Remark]]:
+def collect_remarks(into: list[Remark] | None = None) -> Generator[list[Remark]]:
     """While active, remarks are appended to the list that this yields; else they are dropped."""
-    remarks: list[Remark] = []
+    remarks: list[Remark] = [] if into is None else into
     token = _collected.set(remarks)
     try:
         yield remarks

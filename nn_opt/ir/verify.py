@@ -45,6 +45,7 @@ def problems_of(root: Operation) -> list[Diagnostic]:
             found.stumble = found.stumble or error
     for op, diagnostic in dominance_problems(root, found.broken):
         found.add(op, diagnostic)
+    found.add_isolation()
     return found.in_order(root)
 
 
@@ -53,6 +54,9 @@ class _Findings:
     """Problems as they are found, each with its op; `broken` has ids of regions without a graph."""
 
     problems: list[tuple[Operation, Diagnostic]] = field(
+        default_factory=list[tuple[Operation, Diagnostic]]
+    )
+    isolation: list[tuple[Operation, Diagnostic]] = field(
         default_factory=list[tuple[Operation, Diagnostic]]
     )
     broken: set[int] = field(default_factory=set[int])
@@ -66,11 +70,19 @@ class _Findings:
         text = str(error)
         if text.startswith("Redefinition of symbol"):
             return  # which is said with both places
+        if text.startswith("Operation using value defined out of its IsolatedFromAbove parent"):
+            self.isolation.append((op, diagnose(op, text.partition(":")[0])))
+            return
         if ": error: " not in text:
             self.add(op, diagnose(op, text))
             return
         for diagnostic in diagnostics_of(error):
             self.add(op, diagnostic)
+
+    def add_isolation(self) -> None:
+        """Add what xDSL says about isolated ops, where dominance has not said it of the uses."""
+        if not any("comes from outside of" in found.message for _, found in self.problems):
+            self.problems += self.isolation
 
     def symbols(self, table: Operation) -> None:
         """Refuse two symbols of one name, naming both places."""

@@ -125,7 +125,7 @@ def test_twenty_errors_are_shown_and_the_rest_counted():
         verify(parse(ops))
     lines = str(caught.value).split("\n")
     assert sum(": error: " in line for line in lines) == 20
-    assert lines[-1] == "2 more errors"
+    assert lines[-1] == "  note: 2 more errors"
     assert len(diagnostics_of(caught.value)) == 22
 
 
