@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,22 @@ if (_checkout / "pyproject.toml").is_file():
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from xdsl.utils.exceptions import PassFailedException as PassFailedException
+    from xdsl.utils.exceptions import VerifyException as VerifyException
+
     from nn_opt import passes as passes
     from nn_opt.compiler import compile as compile
     from nn_opt.frontends.onnx import import_model as import_model
     from nn_opt.instrument import Instrument as Instrument
+    from nn_opt.instruments.counters import DebugCounter as DebugCounter
+    from nn_opt.instruments.counters import DisablePass as DisablePass
+    from nn_opt.instruments.printing import PrintChanges as PrintChanges
+    from nn_opt.instruments.printing import PrintIR as PrintIR
+    from nn_opt.instruments.printing import PrintIRTree as PrintIRTree
+    from nn_opt.instruments.remarks import Remarks as Remarks
+    from nn_opt.instruments.reproducer import CrashReproducer as CrashReproducer
+    from nn_opt.instruments.statistics import Statistics as Statistics
+    from nn_opt.instruments.timing import Timing as Timing
     from nn_opt.instruments.verifying import VerifyEach as VerifyEach
     from nn_opt.ir.contexts import register_dialect as register_dialect
     from nn_opt.ir.diagnostics import DiagnosticError as DiagnosticError
@@ -34,11 +47,22 @@ if TYPE_CHECKING:
 
 # What users call, imported at its first use: `import nn_opt` alone is quick.
 _PUBLIC = {
+    "CrashReproducer": "nn_opt.instruments.reproducer",
+    "DebugCounter": "nn_opt.instruments.counters",
     "DiagnosticError": "nn_opt.ir.diagnostics",
+    "DisablePass": "nn_opt.instruments.counters",
     "Instrument": "nn_opt.instrument",
     "Model": "nn_opt.runtime.model",
+    "PassFailedException": "xdsl.utils.exceptions",
     "Pipeline": "nn_opt.pipeline",
+    "PrintChanges": "nn_opt.instruments.printing",
+    "PrintIR": "nn_opt.instruments.printing",
+    "PrintIRTree": "nn_opt.instruments.printing",
+    "Remarks": "nn_opt.instruments.remarks",
+    "Statistics": "nn_opt.instruments.statistics",
+    "Timing": "nn_opt.instruments.timing",
     "VerifyEach": "nn_opt.instruments.verifying",
+    "VerifyException": "xdsl.utils.exceptions",
     "compile": "nn_opt.compiler",
     "import_model": "nn_opt.frontends.onnx",
     "meaning": "nn_opt.reference.meanings",
@@ -51,11 +75,22 @@ _PUBLIC = {
     "verify": "nn_opt.ir.verify",
 }
 __all__ = [
+    "CrashReproducer",
+    "DebugCounter",
     "DiagnosticError",
+    "DisablePass",
     "Instrument",
     "Model",
+    "PassFailedException",
     "Pipeline",
+    "PrintChanges",
+    "PrintIR",
+    "PrintIRTree",
+    "Remarks",
+    "Statistics",
+    "Timing",
     "VerifyEach",
+    "VerifyException",
     "__version__",
     "compile",
     "import_model",
@@ -81,3 +116,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if "IPython" in sys.modules:
+    from nn_opt.notebook import register as _register
+
+    _register()

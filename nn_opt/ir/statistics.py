@@ -31,9 +31,11 @@ class Statistic:
 
 
 @contextmanager
-def collect_statistics() -> Generator[dict[Statistic, int]]:
+def collect_statistics(
+    into: dict[Statistic, int] | None = None,
+) -> Generator[dict[Statistic, int]]:
     """While active, counters add to the table that this yields; else they count nothing."""
-    counts: dict[Statistic, int] = {}
+    counts: dict[Statistic, int] = {} if into is None else into
     token = _collected.set(counts)
     try:
         yield counts
