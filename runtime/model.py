@@ -44,6 +44,11 @@ class Memory:
         """Temporaries and weights together."""
         return self.arena_bytes + self.weight_bytes
 
+    def _repr_html_(self) -> str:
+        from nn_opt.runtime.html import memory_html
+
+        return memory_html(self.plan, self.arena_bytes, self.weight_bytes)
+
 
 class Model:
     """A compiled model; with inputs of unknown sizes, each set is compiled at its first call."""
@@ -67,6 +72,16 @@ class Model:
     def __repr__(self) -> str:
         inputs, outputs = ("; ".join(map(str, infos)) for infos in (self.inputs, self.outputs))
         return f"Model({inputs} -> {outputs})"
+
+    def _repr_html_(self) -> str:
+        from nn_opt.runtime.html import kernels_html, memory_html, tensors_html
+
+        parts = [tensors_html(self.inputs, self.outputs)]
+        if self._only is not None or self._latest is not None:
+            memory = self.memory
+            parts.append(kernels_html(self.kernels))
+            parts.append(memory_html(memory.plan, memory.arena_bytes, memory.weight_bytes))
+        return "".join(parts)
 
     def __call__(self, *arrays: object) -> Any:
         """Run on inputs in order; return the one output, or a tuple of them."""
