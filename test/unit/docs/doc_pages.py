@@ -38,7 +38,7 @@ class Page:
         self.folder = folder
         self.namespace: dict[str, Any] = {"__name__": path.stem}
         self.printed = ""
-        self.actual: dict[Step, str] = {}
+        self.actual: dict[str, str] = {}
 
     def run(self) -> list[str]:
         """Return what is wrong with the page, one text a block."""
@@ -275,8 +275,9 @@ def filled(page: Page, step: Step) -> str:
         print(f"{step.place}: {wrong}")
         if "prints" in step.notes:
             return page.printed
-        if step.language == "console" and "...\n" not in step.text:
-            return page.actual[step.place]
+        actual = page.actual.get(step.place, "")
+        if step.language == "console" and "..." not in step.text and "Traceback" not in actual:
+            return actual
     return step.text
 
 
