@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 MOST_SHOWN = 20  # errors of one run; the rest mostly follow from them
 _WIDEST = 160  # columns of an excerpt; a line may hold megabytes of constants
 _LONGEST = 4000  # characters of a message; it may spell an attribute
-_HEAD = re.compile(r"(?:(.+?): )?(error|warning|note|remark): (.*)", re.DOTALL)
+_HEAD = re.compile(r"\s*(?:(.+?): )?(error|warning|note|remark): (.*)", re.DOTALL)
 _FILE_PLACE = re.compile(r"(.+):(\d+):(\d+)", re.DOTALL)
 _OP = re.compile(r"([a-z_]\w*(?:\.\w+)+): (.*)", re.DOTALL)
 UNKNOWN_PLACE = "<unknown location>"
