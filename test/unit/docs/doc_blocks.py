@@ -4,7 +4,7 @@
     ```console        `$ command` and what it prints; a line `...` stands for any lines
     ```python         runs, all blocks of a page in one namespace; `>>>` is compared
     ```mlir           is parsed and verified
-    ``` ... title="in.mlir"     is written to a file of the page's folder first
+    ``` ... title="in.mlir"     is written to a file of the page's folder first; Python only so
 
 Comments before a block, or alone:
 

@@ -55,6 +55,9 @@ class Page:
             check_excerpt(step)
         if step.title:
             (self.folder / step.title).write_text(step.text)
+            if step.language == "python":  # runs when something imports or loads it
+                compile(step.text, step.title, "exec")
+                return
         if "excerpt" in step.notes or "not run" in step.notes:
             return
         if "prints" in step.notes:
