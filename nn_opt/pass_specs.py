@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 from xdsl.passes import ModulePass
 
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.registry import PASSES, is_pass, load_pass
+from nn_opt.registry import is_pass, load_pass, names_like
 
 _OPTION = re.compile(r"""\s*([A-Za-z][\w-]*)(?:=("[^"]*"|'[^']*'|[^\s]*))?(?=\s|$)""")
 SCALARS: dict[Any, tuple[Callable[[str], object], str]] = {
@@ -43,7 +43,7 @@ def make_pass(name: str, options: str = "") -> ModulePass:
     Raises: DiagnosticError for an unknown pass or option, or a value of another type.
     """
     if not is_pass(name):
-        raise DiagnosticError(f"error: unknown pass '{name}'{suggestion(name, list(PASSES))}")
+        raise DiagnosticError(f"error: unknown pass '{name}'{suggestion(name, names_like(name))}")
     cls = load_pass(name)
     types = field_types(cls)
     values: dict[str, Any] = {}
@@ -100,7 +100,7 @@ def _option_value(what: str, text: str, type_: Any) -> Any:
     if origin in (Union, UnionType):
         if text == "none" and NoneType in arguments:
             return None
-        return _option_value(what, text, next(a for a in arguments if a is not NoneType))
+        return _one_of(what, text, [a for a in arguments if a is not NoneType])
     if origin is tuple:
         parts = text.split(",") if text else []
         return tuple(_option_value(what, part, arguments[0]) for part in parts)
@@ -114,6 +114,16 @@ def _option_value(what: str, text: str, type_: Any) -> Any:
         return convert(text)
     except (ValueError, KeyError) as error:
         raise DiagnosticError(f"error: {what} is '{text}', expected {wanted}") from error
+
+
+def _one_of(what: str, text: str, types: Sequence[Any]) -> Any:
+    """Return a text as a value of the first type that takes it."""
+    for type_ in types[:-1]:
+        try:
+            return _option_value(what, text, type_)
+        except DiagnosticError:
+            continue
+    return _option_value(what, text, types[-1])
 
 
 def spec_of(step: ModulePass) -> str:

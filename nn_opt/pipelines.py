@@ -13,7 +13,7 @@ from nn_opt.instrument import Instrument, hears_patterns
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.watching import watching
 from nn_opt.pass_specs import field_types, make_pass, split_options, suggestion
-from nn_opt.registry import PASSES, is_pass, load_pass
+from nn_opt.registry import is_pass, load_pass, names_like
 
 OPTIMIZE_GRAPH = (
     "infer-shapes",  # every later pass wants static shapes
@@ -78,7 +78,7 @@ def expand(name: str, options: str = "") -> list[ModulePass]:
     if name in PIPELINES:
         return _expand_pipeline(name, options)
     if not is_pass(name):
-        hint = suggestion(name, [*PASSES, *PIPELINES])
+        hint = suggestion(name, [*names_like(name), *PIPELINES])
         raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
     return [make_pass(name, options)]
 

@@ -92,6 +92,7 @@ _classes: dict[str, type[ModulePass]] = {}
 SOURCES: dict[str, str] = {}
 
 GROUP = "nn_opt.passes"
+XDSL = "xdsl-"  # names of xDSL's own passes begin so; nn_opt.xdsl_passes has them
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -102,6 +103,10 @@ def load_pass(name: str) -> type[ModulePass]:
     """
     if name in _classes:
         return _classes[name]
+    if name not in PASSES and name.startswith(XDSL):
+        from nn_opt import xdsl_passes
+
+        return xdsl_passes.load(name)
     module, _, attribute = PASSES[name].partition(":")
     if name not in SOURCES:
         return getattr(import_module(module), attribute)
@@ -114,7 +119,25 @@ def load_pass(name: str) -> type[ModulePass]:
 
 def is_pass(name: str) -> bool:
     """Return whether there is a pass of this name; installed packages are asked last."""
-    return name in PASSES or (discover() and name in PASSES)
+    return has_row(name) or (discover() and name in PASSES)
+
+
+def has_row(name: str) -> bool:
+    """Return whether there is a pass of this name here or in xDSL."""
+    if name in PASSES or not name.startswith(XDSL):
+        return name in PASSES
+    from nn_opt import xdsl_passes
+
+    return xdsl_passes.has_pass(name)
+
+
+def names_like(name: str) -> list[str]:
+    """Return the names of passes that somebody may have meant: xDSL's if it begins like them."""
+    if not name.removeprefix("--").startswith(XDSL[:-1]):
+        return list(PASSES)
+    from nn_opt import xdsl_passes
+
+    return [*PASSES, *xdsl_passes.names()]
 
 
 def runs_on_functions(name: str) -> bool:

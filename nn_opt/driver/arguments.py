@@ -13,7 +13,7 @@ from nn_opt.ir.diagnostics import MOST_SHOWN, DiagnosticError
 from nn_opt.pass_specs import suggestion
 from nn_opt.pipeline_text import Call, Entry, parse_text, read_text
 from nn_opt.pipelines import PIPELINES
-from nn_opt.registry import PASSES, SOURCES, discover
+from nn_opt.registry import SOURCES, discover, has_row, names_like
 
 _PASS_FLAG = re.compile(r"--([a-z][\w-]*)(?:\{(.*)\}|=(.*))?", re.DOTALL)
 _PIPELINE_FLAGS = {"--pass-pipeline": parse_text, "--pass-pipeline-file": read_text}
@@ -125,7 +125,7 @@ def split_pass_flags(argv: Sequence[str]) -> tuple[list[Entry], list[str]]:
             continue
         flag = _PASS_FLAG.fullmatch(argument)
         name = flag[1].replace("_", "-") if flag else ""
-        if flag and (name in PASSES or name in PIPELINES):
+        if flag and (has_row(name) or name in PIPELINES):
             passes.append(Call(name, flag[2] or flag[3] or ""))
         else:
             rest.append(_WITHOUT_VALUE.get(argument, argument))
@@ -136,7 +136,7 @@ def _refuse(argument: str, parser: argparse.ArgumentParser) -> NoReturn:
     if not argument.startswith("-"):
         raise DiagnosticError(f"error: more than one input file: '{argument}'")
     flag = argument.partition("=")[0].partition("{")[0]
-    names = [*PASSES, *PIPELINES]
+    names = [*names_like(flag), *PIPELINES]
     flags = [f"--{name}" for name in names] + re.findall(r"--[\w-]+", parser.format_usage())
     hint = suggestion(flag, flags) or "\n  hint: --list-passes lists the passes, --help the rest"
     raise DiagnosticError(f"error: unknown pass or option '{flag}'{hint}")

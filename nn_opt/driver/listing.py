@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
 from xdsl.ir import Operation
 from xdsl.utils.hints import type_repr
 
-from nn_opt.driver.statistics import declared
+from nn_opt.instruments.statistics import declared
 from nn_opt.ir.contexts import REGISTERED, installed_dialects
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.ir.parsing import DIALECTS, make_context
+from nn_opt.ir.parsing import DIALECTS, make_context, more_dialects
 from nn_opt.pass_specs import field_types, suggestion
 from nn_opt.pipeline_text import FUNCTION, MODULE
 from nn_opt.pipelines import PIPELINES
-from nn_opt.registry import PASSES, SOURCES, discover, is_pass, load_pass, runs_on_functions
+from nn_opt.registry import (
+    PASSES,
+    SOURCES,
+    discover,
+    is_pass,
+    load_pass,
+    names_like,
+    runs_on_functions,
+)
 
 
 def _documentation(thing: type[Any]) -> str:
@@ -34,8 +43,23 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
     return "".join(f"  {name:{width}}  {text}".rstrip() + "\n" for name, text in rows)
 
 
+def _columns(names: Iterable[str]) -> str:
+    """Return names in lines."""
+    indent = "  "
+    lines = textwrap.wrap(
+        " ".join(names),
+        width=98,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
 def list_passes() -> str:
-    """Return a table of the passes and pipelines."""
+    """Return a table of the passes and pipelines; of xDSL's passes the names."""
+    from nn_opt.xdsl_passes import names
+
     discover()
     passes = _table(
         (f"--{name}", _summary(load_pass(name))) for name in PASSES if name not in SOURCES
@@ -43,6 +67,7 @@ def list_passes() -> str:
     for source in dict.fromkeys(SOURCES.values()):
         rows = [(f"--{n}", _foreign_summary(n)) for n in PASSES if SOURCES.get(n) == source]
         passes += f"\npasses of {source}\n{_table(rows)}"
+    passes += f"\npasses of xDSL\n{_columns(f'--{name}' for name in names())}"
     pipelines = _table((f"--{name}", " ".join(steps)) for name, steps in PIPELINES.items())
     return f"passes\n{passes}\npipelines\n{pipelines}"
 
@@ -64,7 +89,7 @@ def pass_help(name: str) -> str:
     if name in PIPELINES:
         return f"--{name}: a pipeline\n{_table((f'--{step}', '') for step in PIPELINES[name])}"
     if not is_pass(name):
-        hint = suggestion(name, [*PASSES, *PIPELINES])
+        hint = suggestion(name, [*names_like(name), *PIPELINES])
         raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
     cls = load_pass(name)
     defaults = {f.name: f.default for f in dataclasses.fields(cls)}
@@ -93,10 +118,13 @@ def show_dialects(name: str) -> str:
     Raises: DiagnosticError for an unknown dialect.
     """
     names = list(dict.fromkeys(["builtin", *DIALECTS, *REGISTERED, *installed_dialects()]))
+    more = sorted(more_dialects().keys() - set(names))
     if name == "all":
-        return "".join(f"{dialect}\n" for dialect in names)
-    if name not in names:
-        raise DiagnosticError(f"error: unknown dialect '{name}'{suggestion(name, names)}")
+        known = "".join(f"{dialect}\n" for dialect in names)
+        return f"{known}\ndialects of xDSL\n{_columns(more)}"
+    if name not in names and name not in more:
+        hint = suggestion(name, [*names, *more])
+        raise DiagnosticError(f"error: unknown dialect '{name}'{hint}")
     operations = make_context().get_dialect(name).operations
     return _table((operation.name, _op_summary(operation)) for operation in operations)
 

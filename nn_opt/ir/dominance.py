@@ -155,8 +155,15 @@ def _is_graph(region: Region) -> bool:
     return isinstance(op, ModuleOp | UnregisteredOp) or (op is not None and op.name in _GRAPHS)
 
 
+def _is_of_egraph(op: Operation) -> bool:
+    """Return whether an op holds values that are equal: a value may be equal to one made of it."""
+    return op.name.startswith("equivalence.")
+
+
 def _refuse(op: Operation, operand: SSAValue, found: list[tuple[Operation, Diagnostic]]) -> None:
     """Add the complaint about an operand that is not visible where it is used, once an op."""
+    if _is_of_egraph(op) or (isinstance(operand.owner, Operation) and _is_of_egraph(operand.owner)):
+        return
     if isinstance(operand, ErasedSSAValue):
         return  # which is said elsewhere
     index = list(op.operands).index(operand)
