@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Dialect, Operation, TypeAttribute
+from xdsl.ir import Block, Dialect, Operation, TypeAttribute
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Span
@@ -136,6 +136,16 @@ class LocatingParser(QuickParser):
         if isinstance(op.location, UnknownLoc):
             op.location = self._location(start)
         return op
+
+    def _parse_block(self) -> Block:
+        label = self._current_token
+        if label.kind is not MLIRTokenKind.CARET_IDENT:
+            found = f"'{label.text}'" if label.text else "the end"
+            self.raise_error(f"expected an operation, a block or '}}', got {found}")
+        name = label.text[1:]
+        if name in self.blocks and name not in self.forward_block_references:
+            self.raise_error(f"block ^{name} is defined twice", label.span)
+        return super()._parse_block()
 
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         span = self._current_token.span

@@ -9,6 +9,7 @@ from xdsl.ir import Block, ErasedSSAValue, Operation
 from xdsl.traits import IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from nn_opt.ir.branches import branch_problem
 from nn_opt.ir.diagnostics import Complaints, Diagnostic, diagnose, diagnostics_of, note_at
 from nn_opt.ir.dominance import dominance_problems
 from nn_opt.ir.op_checks import OpChecks
@@ -141,4 +142,4 @@ def _successor_problem(op: Operation, block: Block | None) -> str | None:
         return "has successors, but does not end its block"
     if any(successor.parent is not block.parent for successor in op.successors):
         return "branches to a block of another region"
-    return None
+    return branch_problem(op)
