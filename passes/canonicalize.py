@@ -11,13 +11,12 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.traits import HasCanonicalizationPatternsTrait
-from xdsl.transforms.canonicalization_patterns import arith as upstream
 
 from nn_opt.ir.dead_code import erase_dead_code
-from nn_opt.ir.greedy import NeedsConstant, patterns_that_need_a_constant
+from nn_opt.ir.greedy import NeedsConstant
 from nn_opt.ir.rewriting import rewrite
 from nn_opt.ir.statistics import Statistic, count_ops, is_counting
+from nn_opt.passes.canonicalize_arith import own_patterns
 
 APPLIED = Statistic("canonicalize", "patterns-applied", "patterns that changed something")
 ERASED = Statistic("canonicalize", "ops-erased", "operations that are gone")
@@ -29,8 +28,7 @@ class OwnPatterns(RewritePattern):
 
     def patterns_for(self, op_type: type[Operation]) -> Sequence[RewritePattern]:
         """Return what the definition of an op class lists."""
-        traits = op_type.get_traits_of_type(HasCanonicalizationPatternsTrait)
-        return [pattern for trait in traits for pattern in trait.get_patterns(op_type)]
+        return own_patterns(op_type)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
         for pattern in self.patterns_for(type(op)):
@@ -38,15 +36,6 @@ class OwnPatterns(RewritePattern):
             if rewriter.has_done_action:
                 return
 
-
-patterns_that_need_a_constant.update(
-    {
-        upstream.SignlessIntegerBinaryOperationZeroOrUnitRight,
-        upstream.SignlessIntegerBinaryOperationConstantProp,
-        upstream.FoldConstConstOp,
-        upstream.FoldConstsByReassociation,
-    }
-)
 
 # The right operand that changes no bit of the left one: x + 0.0 would turn -0.0 into 0.0.
 NEUTRAL: dict[type[Operation], float] = {

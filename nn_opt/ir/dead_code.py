@@ -8,32 +8,61 @@ of an op has been judged before the op itself.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from xdsl.ir import Block, Operation, OpResult, Region
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.traits import (
     IsTerminator,
+    MemoryAllocEffect,
     MemoryEffect,
+    MemoryFreeEffect,
     MemoryReadEffect,
+    MemoryWriteEffect,
     NoMemoryEffect,
+    RecursiveMemoryEffect,
     SymbolOpInterface,
 )
 from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
+from nn_opt.ir.surgery import erase
+
 _HARMLESS = (NoMemoryEffect, MemoryReadEffect)
+_HARMFUL = (MemoryWriteEffect, MemoryAllocEffect, MemoryFreeEffect)
 
 
 @cache
-def erasable(op_type: type[Operation]) -> bool | None:
-    """Return whether ops of a class may go once nobody reads them; None: it depends on the op."""
-    if op_type.has_trait(IsTerminator, value_if_unregistered=True):
-        return False
-    if op_type.has_trait(SymbolOpInterface, value_if_unregistered=True):
-        return False
+def _harmless(op_type: type[Operation]) -> bool | None:
+    """Return whether ops of a class do nothing beyond their results; None: it depends on the op."""
     effects = op_type.get_traits_of_type(MemoryEffect)
-    if all(isinstance(effect, _HARMLESS) for effect in effects):
-        return bool(effects)
+    kinds = {_kind(effect) for effect in effects} or {False}
+    return False if False in kinds else None if None in kinds else True
+
+
+def _kind(effect: MemoryEffect) -> bool | None:
+    """Return what an effect trait says of all ops alike, as `_harmless` does."""
+    says: Any = type(effect).get_effects
+    for answer, traits in ((True, _HARMLESS), (False, _HARMFUL)):
+        for trait in traits:
+            meant: Any = trait.get_effects
+            if getattr(says, "__func__", says) is meant.__func__:
+                return answer
     return None
+
+
+@cache
+def _recursive(op_type: type[Operation]) -> bool:
+    """Return whether ops of a class do what the ops inside of them do, and nothing else."""
+    effects = op_type.get_traits_of_type(MemoryEffect)
+    return bool(effects) and all(type(effect) is RecursiveMemoryEffect for effect in effects)
+
+
+@cache
+def _may_go(op_type: type[Operation]) -> bool:
+    return not any(
+        op_type.has_trait(trait, value_if_unregistered=True)
+        for trait in (IsTerminator, SymbolOpInterface)
+    )
 
 
 def is_dead(op: Operation) -> bool:
@@ -41,8 +70,31 @@ def is_dead(op: Operation) -> bool:
     for result in op.results:
         if result.first_use is not None:
             return False
-    answer = erasable(type(op))
+    op_type = type(op)
+    if not _may_go(op_type):
+        return False
+    answer = _harmless(op_type)
+    if answer is None and _recursive(op_type):
+        answer = _harmless_inside(op)
     return would_be_trivially_dead(op) if answer is None else answer
+
+
+def _harmless_inside(op: Operation) -> bool | None:
+    """Return whether no op inside of another one does anything; None where only each op can say."""
+    unsure = False
+    for region in op.regions:
+        for block in region.blocks:
+            inner = block.first_op
+            while inner is not None:
+                kind = type(inner)
+                answer = _harmless(kind)
+                if answer is None and _recursive(kind):
+                    answer = _harmless_inside(inner)
+                if answer is False:
+                    return False
+                unsure |= answer is None
+                inner = inner.next_op
+    return None if unsure else True
 
 
 def erase_dead_code(region: Region, listener: PatternRewriterListener | None = None) -> bool:
@@ -92,8 +144,7 @@ class _Sweep:
         if self._listener is not None:
             self._listener.handle_operation_removal(op)
         suspects += [value.op for value in op.operands if isinstance(value, OpResult)]
-        op.detach()
-        op.erase()
+        erase(op)
 
     def _erase_unreached(self, region: Region, reached: set[Block]) -> None:
         gone = [block for block in region.blocks if block not in reached]

@@ -12,10 +12,12 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
-from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntAttr, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import ConstantLike, HasFolder
+from xdsl.traits import Commutative, ConstantLike, HasFolder
 
 Fold: TypeAlias = Callable[[Operation], Sequence[SSAValue | Attribute] | None]
 _Key: TypeAlias = tuple[Block, Attribute, Attribute]
@@ -37,14 +39,68 @@ def folder_of(op_type: type[Operation]) -> tuple[Fold | None, bool]:
         return None, False
     trait = op_type.get_trait(HasFolder)
     assert trait is not None, "has_trait said so"
-    return trait.fold, _needs_constant(op_type)
+    if getattr(op_type, "fold", None) is arith.SignlessIntegerBinaryOperation.fold:
+        return fold_integers, True
+    return trait.fold, False
 
 
-def _needs_constant(op_type: type[Operation]) -> bool:
-    """Return whether a folder is known to give up without a constant operand."""
-    from xdsl.dialects.arith import SignlessIntegerBinaryOperation
+def constant_of(value: SSAValue) -> Attribute | None:
+    """Return the attribute of a constant, if a value is one."""
+    if type(value) is not OpResult:
+        return None
+    op = value.op
+    if type(op) is arith.ConstantOp:
+        return op.properties["value"]
+    return ConstantLike.get_constant_value(value) if is_constant(type(op)) else None
 
-    return getattr(op_type, "fold", None) is SignlessIntegerBinaryOperation.fold
+
+def fold_integers(op: Operation) -> Sequence[SSAValue | Attribute] | None:
+    """Fold as `SignlessIntegerBinaryOperation` of xDSL does."""
+    assert isinstance(op, arith.SignlessIntegerBinaryOperation)
+    left, right = op._operands  # pyright: ignore[reportPrivateUsage]  # op.operands is a new view
+    lhs, rhs = constant_of(left), constant_of(right)
+    if type(rhs) is IntegerAttr:
+        if type(lhs) is IntegerAttr:
+            number = op.py_operation(lhs.value.data, rhs.value.data)
+            if number is not None:
+                return (_integer(number, rhs.type),)
+        if is_unit(op, rhs):
+            return (left,)
+    if type(lhs) is IntegerAttr and commutes(type(op)) and is_unit(op, lhs):
+        return (right,)
+    return None
+
+
+def is_unit(op: arith.SignlessIntegerBinaryOperation, number: IntegerAttr) -> bool:
+    """Return whether a number on the right leaves the left operand as it is."""
+    return -1 <= number.value.data <= 1 and op.is_right_unit(number)  # 1 of i1 is kept as -1
+
+
+def is_zero(op: arith.SignlessIntegerBinaryOperation, number: IntegerAttr) -> bool:
+    """Return whether a number on the right is the result, whatever is on the left."""
+    return -1 <= number.value.data <= 1 and op.is_right_zero(number)
+
+
+@cache
+def commutes(op_type: type[Operation]) -> bool:
+    """Return whether the operands of an op class may change places."""
+    return op_type.has_trait(Commutative)
+
+
+def _integer(number: int, type_: IntegerType | IndexType) -> IntegerAttr:
+    """Return `IntegerAttr(number, type_, truncate_bits=True)`, which is right by construction."""
+    if isinstance(type_, IntegerType):
+        wrapped = type_.normalized_value(number, truncate_bits=True)
+        assert wrapped is not None, "it was truncated"
+        number = wrapped
+    data = object.__new__(IntAttr)
+    vars(data)["data"] = number
+    made = object.__new__(IntegerAttr)
+    vars(made).update(value=data, type=type_)
+    return made
+
+
+_ARITH = frozenset(arith.Arith.operations)
 
 
 class Folds:
@@ -88,6 +144,8 @@ class Folds:
             del self._known[key]
 
     def _made(self, op: Operation, value: Attribute, type_: Attribute) -> Operation | None:
+        if type(op) in _ARITH:  # what its dialect makes of it, without a look at the definition
+            return arith.ConstantOp.create(result_types=[type_], properties={"value": value})
         dialect = self._ctx.get_dialect(op.dialect_name())
         interface = dialect.get_interface(ConstantMaterializationInterface)
         if interface is None or not isinstance(type_, TypeAttribute):

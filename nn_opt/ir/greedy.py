@@ -16,7 +16,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
-from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.ir.counters import Counter, describe
@@ -24,6 +23,7 @@ from nn_opt.ir.dead_code import is_dead
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.folding import Folds, folder_of, is_constant
 from nn_opt.ir.locations import current_place, fused, set_place
+from nn_opt.ir.surgery import QuickRewriter
 from nn_opt.ir.watching import Watched, Watcher
 
 Apply: TypeAlias = Callable[[Any, PatternRewriter], None]
@@ -103,31 +103,6 @@ def _step(pattern: RewritePattern, watchers: tuple[Watcher, ...]) -> _Step:
     return _Step(apply, pattern, needs)
 
 
-class _Rewriter(PatternRewriter):
-    """xDSL's rewriter for one op after another; where to insert is worked out if anybody asks."""
-
-    _point: InsertPoint | None = None
-
-    @property
-    def insertion_point(self) -> InsertPoint:
-        if self._point is None:
-            assert self._current_operation is not None
-            self._point = InsertPoint.before(self._current_operation)
-        return self._point
-
-    @insertion_point.setter
-    def insertion_point(  # pyright: ignore[reportIncompatibleVariableOverride]  # of a field
-        self, point: InsertPoint
-    ) -> None:
-        self._point = point
-
-    def turn_to(self, op: Operation) -> None:
-        """Forget the op before, and what was done to it."""
-        self.has_done_action = False
-        self._current_operation = op
-        self._point = self._name_hint = None
-
-
 @dataclass
 class Greedy:
     """Applies patterns to regions.
@@ -173,8 +148,8 @@ class Greedy:
             set_place(outer)
         return changed
 
-    def _make_rewriter(self, first: Operation) -> _Rewriter:
-        rewriter = _Rewriter(first)
+    def _make_rewriter(self, first: Operation) -> QuickRewriter:
+        rewriter = QuickRewriter(first)
         rewriter.operation_insertion_handler.append(self._note_insertion)
         rewriter.operation_removal_handler.append(self._note_removal)
         if not self.once:
@@ -182,7 +157,7 @@ class Greedy:
             rewriter.operation_replacement_handler.append(self._note_replacement)
         return rewriter
 
-    def _sweep(self, region: Region, rewriter: _Rewriter) -> bool:
+    def _sweep(self, region: Region, rewriter: QuickRewriter) -> bool:
         """Visit all ops once, and again what that changes; return whether anything changed."""
         ops = preorder(region)
         self._limit = max(self._limit, _ENOUGH + _PER_OP * len(ops))
@@ -201,7 +176,7 @@ class Greedy:
             self._merged.clear()
         return changed
 
-    def _work(self, rewriter: _Rewriter) -> bool:
+    def _work(self, rewriter: QuickRewriter) -> bool:
         changed = False
         stack, pending = self._stack, self._pending
         while stack:
@@ -225,7 +200,7 @@ class Greedy:
                     self.counter.count(what)
         return changed
 
-    def _visit(self, op: Operation, rewriter: _Rewriter) -> None:
+    def _visit(self, op: Operation, rewriter: QuickRewriter) -> None:
         """Do the first thing that can be done with an op."""
         if self.erase_dead and is_dead(op):
             rewriter.erase(op)
