@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from nn_opt import passes as passes
     from nn_opt.compiler import compile as compile
+    from nn_opt.explorer import explore as explore
     from nn_opt.frontends.onnx import import_model as import_model
     from nn_opt.instrument import Instrument as Instrument
     from nn_opt.instruments.counters import DebugCounter as DebugCounter
@@ -64,6 +65,7 @@ _PUBLIC = {
     "VerifyEach": "nn_opt.instruments.verifying",
     "VerifyException": "xdsl.utils.exceptions",
     "compile": "nn_opt.compiler",
+    "explore": "nn_opt.explorer",
     "import_model": "nn_opt.frontends.onnx",
     "meaning": "nn_opt.reference.meanings",
     "parse": "nn_opt.origin",
@@ -93,6 +95,7 @@ __all__ = [
     "VerifyException",
     "__version__",
     "compile",
+    "explore",
     "import_model",
     "meaning",
     "parse",

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, NameLoc, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    NameLoc,
+    StringAttr,
+)
 from xdsl.ir import Attribute, Operation
 
 MOST_SHOWN = 20  # errors of one run; the rest mostly follow from them
@@ -188,6 +195,8 @@ def _place(location: Attribute) -> str:
             return f"node '{node.data}'"
         case FusedLoc(locations=ArrayAttr(data=[first, *_])):
             return _place(first)
+        case CallSiteLoc(callee=callee):
+            return _place(callee)
         case _:
             return UNKNOWN_PLACE
 

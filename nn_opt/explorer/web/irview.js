@@ -1,0 +1,241 @@
+// IR before and after a pass, side by side.
+
+import { button, h } from "./dom.js";
+import { lineSpans } from "./highlight.js";
+import { LongList } from "./list.js";
+import { buildRows, unifyRows, wordMarks } from "./rows.js";
+import { remember, remembered, state, update } from "./state.js";
+
+export class IrView {
+  constructor(model, selection) {
+    this.model = model;
+    this.selection = selection;
+    this.fold = remembered("fold", "yes") === "yes";
+    this.open = new Map();
+    this.query = "";
+    this.list = new LongList("IR before and after the pass", (row, index) => this.drawRow(row, index));
+    this.unified = remembered("unified", "") === "yes";
+    this.narrow = matchMedia("(max-width: 820px)");
+    this.narrow.addEventListener("change", () => this.show());
+    this.functions = h("select", { id: "function", "aria-label": "Function", onchange: (event) => update({ fn: event.target.value }) });
+    this.folding = button("Fold unchanged", () => this.setFold(!this.fold), { id: "fold" });
+    this.splitting = button("Side by side", () => this.setUnified(!this.unified), { id: "split" });
+    this.search = h("input", {
+      type: "search", id: "search", placeholder: "Search (/)", "aria-label": "Search in the IR", autocomplete: "off",
+      oninput: (event) => this.find(event.target.value, 0), onkeydown: (event) => this.searchKey(event),
+    });
+    this.found = h("span", { class: "found", role: "status" });
+    this.bar = h(
+      "div", { class: "toolbar" }, this.functions, this.folding, this.splitting,
+      button("↑ change", () => this.jump(-1), { title: "previous change (p)", "aria-label": "Previous change" }),
+      button("↓ change", () => this.jump(1), { title: "next change (n)", "aria-label": "Next change" }),
+      this.search, this.found,
+    );
+    this.titles = h("div", { class: "pane-titles" });
+    this.notice = h("div", { class: "notice", role: "alert", hidden: true });
+    this.element = h("section", { class: "view ir", "aria-label": "IR" }, this.bar, this.notice, this.titles, this.list.element);
+  }
+
+  get step() {
+    return Number(state.pass);
+  }
+
+  get snapshots() {
+    const k = this.step;
+    if (k < 0) return [null, 0];
+    return [k, Math.min(k + 1, this.model.last)];
+  }
+
+  setFold(value) {
+    this.fold = value;
+    this.open.clear();
+    remember("fold", value ? "yes" : "no");
+    this.show();
+  }
+
+  setUnified(value) {
+    this.unified = value;
+    remember("unified", value ? "yes" : "");
+    this.show();
+  }
+
+  show() {
+    const [before, after] = this.snapshots;
+    const step = this.model.steps[this.step];
+    const [left, right] = [before === null ? null : this.model.snapshots[before], this.model.snapshots[after]];
+    this.drawFunctions(left, right);
+    const diff = before !== null && !!step?.changed;
+    const options = { fn: state.fn, fold: this.fold, open: this.open, diff };
+    const isPlain = before === null || !diff;
+    const isUnified = !isPlain && (this.unified || this.narrow.matches);
+    const rows = buildRows(isPlain ? null : left, right, options);
+    this.rows = isUnified ? unifyRows(rows) : rows;
+    this.element.classList.toggle("plain", isPlain);
+    this.element.classList.toggle("unified", isUnified);
+    this.splitting.setAttribute("aria-pressed", String(!isUnified));
+    this.folding.setAttribute("aria-pressed", String(this.fold));
+    this.notice.hidden = !step?.error;
+    this.notice.textContent = step?.error ?? "";
+    this.drawTitles(step, isPlain);
+    let columns = 0;
+    for (const row of this.rows)
+      if (row.type === "line") columns = Math.max(columns, row.l >= 0 ? row.left.part.lines[row.l].length : 0, row.r >= 0 ? row.right.part.lines[row.r].length : 0);
+    this.list.show(this.rows, columns);
+  }
+
+  drawTitles(step, isPlain) {
+    if (!step) this.titles.replaceChildren(h("span", {}, "What was read"));
+    else if (isPlain) this.titles.replaceChildren(h("span", {}, step.error ? `What ${step.name} was given, or left` : `${step.name} changed nothing`));
+    else this.titles.replaceChildren(h("span", {}, `before ${step.name}`), h("span", {}, `after ${step.name}`));
+  }
+
+  drawFunctions(left, right) {
+    const names = this.model.functions(left, right);
+    const changed = new Set();
+    if (left) {
+      const before = new Map(left.map((item) => [`${item.kind} ${item.name}`, item.number]));
+      for (const item of right) if (before.get(`${item.kind} ${item.name}`) !== item.number) changed.add(item.name);
+    }
+    const options = names.map((name) => h("option", { value: name }, `${changed.has(name) ? "● " : "   "}${name}`));
+    const gone = state.fn && !names.includes(state.fn) ? [h("option", { value: state.fn }, `${state.fn} (not here)`)] : [];
+    this.functions.replaceChildren(h("option", { value: "" }, `All functions (${names.length})`), ...options, ...gone);
+    this.functions.value = state.fn;
+  }
+
+  drawRow(row, index) {
+    if (row.type === "head") return this.drawHead(row);
+    if (row.type === "fold")
+      return button(`⋯ ${row.count} unchanged lines`, () => this.unfold(row.id), { class: "row fold-row" });
+    const kind = row.same ? "" : row.changed ? "modified" : row.l < 0 ? "added" : "removed";
+    const marks = row.changed ? wordMarks(row) : null;
+    const element = h("div", { class: `row line ${kind}`, data: { row: index } });
+    const [old, now] = [() => this.drawSide(row, "before", row.left, row.l, marks?.[0]), () => this.drawSide(row, "after", row.right, row.r, marks?.[1])];
+    if (this.element.classList.contains("plain")) element.append(...now());
+    else if (!this.element.classList.contains("unified")) element.append(...old(), ...now());
+    else {
+      const [numberBefore, before] = old();
+      const [numberAfter, after] = now();
+      element.append(numberBefore, numberAfter, row.r >= 0 ? after : before);
+    }
+    return element;
+  }
+
+  drawSide(row, side, item, line, words) {
+    const [before, after] = this.snapshots;
+    const empty = line < 0;
+    const level = empty ? "" : this.selection.levelOf(side === "before" ? before : after, item, line);
+    const classes = `cell ${side} ${empty ? "empty" : ""} ${level}`;
+    const number = h("span", { class: `number ${side} ${empty ? "empty" : ""}` }, empty ? "" : String(line + 1));
+    if (empty) return [number, h("span", { class: classes })];
+    const text = item.part.lines[line];
+    const marks = [...(words ?? []).map(([from, to]) => [from, to, "word"]), ...this.hits(text)];
+    const inner = h("span", { class: "shift" }, ...lineSpans(text, "mlir", marks));
+    return [number, h("span", { class: classes, onclick: () => this.choose(side, item, line) }, inner)];
+  }
+
+  drawHead(row) {
+    const { added, removed } = row.counts;
+    const counts = [added ? h("span", { class: "more" }, `+${added}`) : "", removed ? h("span", { class: "less" }, `−${removed}`) : ""];
+    const what = { function: "@", script: "schedule of @", other: "", module: "" }[row.item.kind] + row.item.name;
+    const note = !row.left && row.right && row.touched ? "new" : row.left && !row.right ? "gone" : row.touched || !row.left ? "" : "unchanged";
+    return button(
+      [h("span", { class: "twist" }, row.expanded ? "▾" : "▸"), h("span", { class: "name" }, what), ...counts, h("span", { class: "note" }, note)],
+      () => {
+        this.open.set(row.id, !row.expanded);
+        this.show();
+      },
+      { class: `row head ${row.touched ? "touched" : ""}`, "aria-expanded": String(!!row.expanded) },
+    );
+  }
+
+  unfold(id) {
+    this.open.set(id, true);
+    this.show();
+  }
+
+  choose(side, item, line) {
+    const [before, after] = this.snapshots;
+    const at = side === "before" ? before : after;
+    const address = `${item.name}:${item.kind === "function" ? "" : item.kind}:${line + 1}`;
+    const again = state.line === address && Number(state.at || -1) === at;
+    update(again ? { line: "", at: "" } : { line: address, at, tab: state.tab === "pass" ? "trail" : state.tab });
+  }
+
+  hits(text) {
+    if (!this.query) return [];
+    const found = [];
+    const lower = text.toLowerCase();
+    for (let at = lower.indexOf(this.query); at >= 0 && found.length < 50; at = lower.indexOf(this.query, at + this.query.length))
+      found.push([at, at + this.query.length, "hit"]);
+    return found;
+  }
+
+  find(query, by) {
+    this.query = query.toLowerCase();
+    const places = [];
+    if (this.query)
+      this.rows.forEach((row, k) => {
+        if (row.type !== "line") return;
+        const texts = [row.l >= 0 ? row.left.part.lines[row.l] : "", row.r >= 0 ? row.right.part.lines[row.r] : ""];
+        if (texts.some((text) => text.toLowerCase().includes(this.query))) places.push(k);
+      });
+    this.hit = places.length ? ((by ? (this.hit ?? 0) + by : 0) + places.length) % places.length : 0;
+    this.found.textContent = this.query ? (places.length ? `${this.hit + 1} of ${places.length} lines` : "nothing found") : "";
+    if (places.length) this.list.reveal(places[this.hit], true);
+    else this.list.refresh();
+  }
+
+  searchKey(event) {
+    if (event.key === "Enter") this.find(this.search.value, event.shiftKey ? -1 : 1);
+    if (event.key === "Escape") {
+      this.search.value = "";
+      this.find("", 0);
+      this.list.scroller.focus();
+    }
+    event.stopPropagation();
+  }
+
+  // Goes to the next stretch of changed lines.
+  jump(by) {
+    const isChange = (k) => this.rows[k].type === "line" && !this.rows[k].same;
+    const starts = this.rows.map((_, k) => k).filter((k) => isChange(k) && (k === 0 || !isChange(k - 1)));
+    if (!starts.length) return;
+    const at = this.jumped ?? -1;
+    const next = by > 0 ? starts.find((k) => k > at) ?? starts[0] : starts.findLast((k) => k < at) ?? starts[starts.length - 1];
+    this.jumped = next;
+    this.list.reveal(next, true);
+  }
+
+  reset() {
+    this.jumped = undefined;
+    this.open.clear();
+    this.list.scroller.scrollTop = 0;
+  }
+
+  // Brings the chosen line, or what it came from or became, into sight.
+  revealSelection() {
+    const [before, after] = this.snapshots;
+    const hits = (row) =>
+      row.type === "line" &&
+      ((row.r >= 0 && this.selection.levelOf(after, row.right, row.r)) || (row.l >= 0 && before !== null && this.selection.levelOf(before, row.left, row.l)));
+    let index = this.rows.findIndex(hits);
+    if (index < 0 && this.openSelected()) {
+      this.show();
+      index = this.rows.findIndex(hits);
+    }
+    if (index >= 0) this.list.reveal(index);
+    else this.list.refresh();
+  }
+
+  // Unfolds the function that holds the selection; returns whether there is one.
+  openSelected() {
+    const after = this.snapshots[1];
+    const op = [...this.selection.opsAt(after)][0];
+    if (op === undefined) return false;
+    const { item } = this.model.place(after, op);
+    if (state.fn && state.fn !== item.name) return false;
+    for (const row of this.rows) if (row.type === "head" && row.item === item) this.open.set(row.id, true);
+    for (const row of this.rows) if (row.type === "fold" && row.id.startsWith(`${item.kind} ${item.name} `)) this.open.set(row.id, true);
+    return true;
+  }
+}
