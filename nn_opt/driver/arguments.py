@@ -12,7 +12,7 @@ from nn_opt import __version__
 from nn_opt.ir.diagnostics import MOST_SHOWN, DiagnosticError
 from nn_opt.pass_specs import suggestion
 from nn_opt.pipeline_text import Call, Entry, parse_text, read_text
-from nn_opt.pipelines import PIPELINES
+from nn_opt.pipelines import COMPILE, PIPELINES
 from nn_opt.registry import SOURCES, discover, has_row, names_like
 
 _PASS_FLAG = re.compile(r"--([a-z][\w-]*)(?:\{(.*)\}|=(.*))?", re.DOTALL)
@@ -43,6 +43,7 @@ class Options:
     print_before: list[str]
     print_after: list[str]
     print_after_change: bool
+    print_after_failure: bool
     dump_pass_pipeline: bool
     print_change: bool
     print_tree_dir: str | None
@@ -68,10 +69,14 @@ class Options:
     error_limit: int
     debug: bool
     debug_counter: list[str]
+    disable_pass: list[str]
     crash_reproducer: str | None
     run_reproducer: bool
     bisect: str | None
     reduce: str | None
+    explore: bool
+    host: str
+    port: int
     load: list[str]
 
     @property
@@ -107,6 +112,8 @@ def parse_arguments(argv: Sequence[str]) -> Options:
         if parser.has_option(f"--{name}"):
             raise DiagnosticError(f"error: the pass '{name}' has the name of an option of nn-opt")
     values: dict[str, Any] = vars(known)
+    if known.explore and not passes:
+        passes = [Call(COMPILE)]
     return Options(passes=passes, **values)
 
 
@@ -159,7 +166,8 @@ def make_parser() -> _Parser:
         epilog="Each pass and pipeline is a flag: --fuse-ops, --fuse-ops{max-depth=4}; "
         "see --list-passes and --pass-help=NAME. An option with a default value takes another "
         "one after `=` only: --timing in.mlir, --timing=json in.mlir. `nn-opt doctor` tells what "
-        "is installed, `nn-opt completion SHELL` prints what completes this in a shell.",
+        "is installed, `nn-opt completion SHELL` prints what completes this in a shell, "
+        "`nn-opt lsp` serves an editor.",
         allow_abbrev=False,
     )
     parser.add_argument("input", nargs="?", default="-", help="file to read; - is standard input")
@@ -223,6 +231,12 @@ def _add_dumps(parser: argparse.ArgumentParser) -> None:
         dest="print_after_change",
         action="store_true",
         help="print the module after each pass that changed it, to stderr",
+    )
+    parser.add_argument(
+        "--print-ir-after-failure",
+        dest="print_after_failure",
+        action="store_true",
+        help="print the module as a pass that failed left it, to stderr",
     )
     parser.add_argument(
         "--print-ir-change",
@@ -328,6 +342,13 @@ def _add_debugging(parser: argparse.ArgumentParser) -> None:
         help="let only the first N rewrites of a pass happen",
     )
     add(
+        "--disable-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave out a pass, wherever a pipeline has it",
+    )
+    add(
         "--bisect",
         metavar="CMD",
         help="find the first pass, and rewrite in it, after which `CMD file` fails",
@@ -336,4 +357,22 @@ def _add_debugging(parser: argparse.ArgumentParser) -> None:
         "--reduce",
         metavar="CMD",
         help="shrink the module while `CMD file` exits with 0: it is still interesting",
+    )
+    _add_explorer(parser)
+
+
+def _add_explorer(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--explore",
+        action="store_true",
+        help="show what each pass (of --compile, if none is named) does to the module, and why: "
+        "a page, served on this machine, or written to the file of -o",
+    )
+    add("--port", type=int, default=0, metavar="N", help="... served here (default: a free port)")
+    add(
+        "--host",
+        default="127.0.0.1",
+        metavar="NAME",
+        help="... at this address, so that other machines see it, too (default: 127.0.0.1)",
     )

@@ -8,21 +8,23 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from nn_opt.driver.arguments import Options, parse_arguments
-from nn_opt.driver.instruments import make_instruments
-from nn_opt.driver.reproducer import Progress, internal_error, recorded_arguments, watch
+from nn_opt.driver.instruments import Observers
+from nn_opt.driver.reproducer import internal_error, recorded_arguments
 from nn_opt.driver.sources import SPLIT, Chunk, load, numbered_text, read_chunks
-from nn_opt.driver.timing import Clock
+from nn_opt.instruments.remarks import Remarks, report
+from nn_opt.instruments.statistics import Statistics
+from nn_opt.instruments.timing import Timing
 from nn_opt.ir.diagnostics import Diagnostic, DiagnosticError, diagnostics_of
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
-from nn_opt.ir.remarks import Remark, collect_remarks
-from nn_opt.ir.statistics import collect_statistics
+from nn_opt.ir.remarks import Remark
 from nn_opt.ir.verify import verify
-from nn_opt.pipelines import run_passes
-from nn_opt.plans import Member, make_plan, print_plan, steps_of
+from nn_opt.pipeline import Pipeline
+from nn_opt.plans import print_plan
 
 USER_ERRORS = (DiagnosticError, DiagnosticException, InterpretationError)
 
@@ -37,6 +39,8 @@ def run_tool(argv: list[str]) -> int:
 
             sys.stdout.write(script(*argv[1:2] or [""]))
             return 0
+        if argv[:1] == ["lsp"]:
+            return _serve_editor()
         options = parse_arguments(argv)
         if options.run_reproducer:
             options = parse_arguments([*recorded_arguments(options.input), *argv])
@@ -55,6 +59,16 @@ def run_tool(argv: list[str]) -> int:
             raise
         _report([diagnostics_of(error)], [], options)
         return 1
+
+
+def _serve_editor() -> int:
+    try:
+        from nn_opt.language_server.server import main
+    except ImportError as error:
+        problem = f"error: the language server cannot start: {error}"
+        raise DiagnosticError(f"{problem}\n  hint: pip install 'nn-opt[lsp]'") from error
+    main()
+    return 0
 
 
 def _information(options: Options) -> str | None:
@@ -80,32 +94,24 @@ class Outcome:
 
 
 def _run(options: Options) -> int:
-    plan = make_plan(options.passes)
+    pipeline = Pipeline.from_entries(options.passes)
     if options.dump_pass_pipeline:
-        sys.stderr.write(print_plan(plan))
-    if options.statistics is None:
-        return _run_plan(options, plan)
-    from nn_opt.driver.statistics import report
-
-    with collect_statistics() as counts:
-        status = _run_plan(options, plan)
-    sys.stderr.write(report(plan, counts, options.statistics))
-    return status
-
-
-def _run_plan(options: Options, plan: Sequence[Member]) -> int:
-    clock = Clock()
+        sys.stderr.write(print_plan(pipeline.plan))
+    timing, statistics = Timing(), Statistics()
     outcomes: list[Outcome] = []
     problems: list[Sequence[Diagnostic]] = []
     chunks = read_chunks(options)
     for chunk in chunks:
-        outcome = _process(chunk, options, plan, clock)
+        observers = Observers(options, timing, statistics)
+        outcome = _process(chunk, options, pipeline, observers)
         outcomes.append(outcome)
         problems.append(_problems(chunk, outcome, options))
     if options.remarks is not None or options.remarks_format:
         _report_remarks(outcomes, options)
     if options.timing:
-        sys.stderr.write(clock.report(plan, options.timing))
+        sys.stderr.write(timing.json() if options.timing == "json" else str(timing))
+    if options.statistics:
+        sys.stderr.write(statistics.json() if options.statistics == "json" else str(statistics))
     if any(problems):
         _report(problems, chunks, options)
         return 1
@@ -114,11 +120,9 @@ def _run_plan(options: Options, plan: Sequence[Member]) -> int:
 
 
 def _report_remarks(outcomes: Sequence[Outcome], options: Options) -> None:
-    from nn_opt.driver.remarks import report
-
-    remarks = [remark for outcome in outcomes for remark in outcome.remarks]
-    form = options.remarks_format or "text"
-    sys.stderr.write(report(remarks, options.remarks or "", form))
+    all_remarks = Remarks(options.remarks or "")
+    all_remarks.remarks += [remark for outcome in outcomes for remark in outcome.remarks]
+    sys.stderr.write(report(all_remarks, options.remarks_format or "text"))
 
 
 def _report(
@@ -150,69 +154,69 @@ def _problems(chunk: Chunk, outcome: Outcome, options: Options) -> Sequence[Diag
     return mismatches(expected, said, chunk.filename, options.verify_diagnostics)
 
 
-def _process(chunk: Chunk, options: Options, plan: Sequence[Member], clock: Clock) -> Outcome:
+def _process(chunk: Chunk, options: Options, pipeline: Pipeline, observers: Observers) -> Outcome:
     """Load, transform and print one part."""
-    progress = watch(options, plan)
-    with collect_remarks() as remarks, progress.counters.watching():
-        text = ""
-        errors: Sequence[Diagnostic] = ()
-        try:
-            text = _transform(chunk, options, plan, clock, progress)
-        except Exception as caught:  # any: what is no user's mistake is ours, and is said so
-            note = progress.written(caught)
-            if options.debug and options.verify_diagnostics is None:
-                raise
-            errors = _worded(caught, chunk, progress, note)
-    return Outcome(text, errors, remarks)
+    text = ""
+    errors: Sequence[Diagnostic] = ()
+    try:
+        text = _transform(chunk, options, pipeline, observers)
+    except Exception as caught:  # any: what is no user's mistake is ours, and is said so
+        if options.debug and options.verify_diagnostics is None:
+            raise
+        errors = _worded(caught, chunk, observers)
+    return Outcome(text, errors, observers.remarks.remarks)
 
 
-def _worded(error: Exception, chunk: Chunk, progress: Progress, note: str) -> list[Diagnostic]:
+def _worded(error: Exception, chunk: Chunk, observers: Observers) -> list[Diagnostic]:
     """Return the diagnostics of an error, each with a place."""
     if isinstance(error, USER_ERRORS):
         *others, last = diagnostics_of(error)
     else:
-        others, last = [], internal_error(chunk.filename, error, progress.step)
-    if note:
+        others, last = [], internal_error(chunk.filename, error, observers.progress.step)
+    if note := observers.note:
         last = replace(last, notes=(*last.notes, Diagnostic("note", "", note)))
     return [replace(found, place=found.place or chunk.filename) for found in (*others, last)]
 
 
-def _transform(
-    chunk: Chunk, options: Options, plan: Sequence[Member], clock: Clock, progress: Progress
-) -> str:
+def _transform(chunk: Chunk, options: Options, pipeline: Pipeline, observers: Observers) -> str:
     ctx = make_context(allow_unregistered=options.allow_unregistered_dialect)
-    clock.start()
-    module = load(ctx, chunk, options)
-    clock.stop("(read)")
-    clock.start()
-    verify(module)
-    clock.stop("(verify)")
+    timing = observers.timing
+    with timing.phase("(read)"):
+        module = load(ctx, chunk, options)
+    with timing.phase("(verify)"):
+        verify(module)
     if options.target is not None:
         from nn_opt.ir.target import set_target, target_named
 
         set_target(module, target_named(options.target).name)
     if options.bisect is not None:
-        return _bisect(ctx, module, options, plan)
-    instruments = [progress, *make_instruments(options, clock, chunk.part), progress.counters]
-    run_passes(ctx, module, steps_of(plan), instruments)
+        passes = [step for step in pipeline if observers.disabled.should_run(step, module)]
+        return _bisect(ctx, module, options, passes)
+    instruments = observers.instruments(chunk.part)
+    if options.explore:
+        from nn_opt.explorer.command import explore_module
+
+        return explore_module(ctx, module, pipeline, chunk, options, instruments)
+    pipeline.apply(ctx, module, instruments)
     if options.reduce is not None:
         from nn_opt.driver.reduce import reduce_module
 
         module = reduce_module(module, options.reduce)
-    return _emit(module, options, clock)
+    with timing.phase("(print)"):
+        return _emit(module, options)
 
 
-def _bisect(ctx: Context, module: ModuleOp, options: Options, plan: Sequence[Member]) -> str:
+def _bisect(ctx: Context, module: ModuleOp, options: Options, passes: Sequence[ModulePass]) -> str:
     from nn_opt.driver.bisect import bisect
 
     assert options.bisect is not None
     if options.debug_counter:
         raise DiagnosticError("error: --bisect sets the counters itself: leave out --debug-counter")
     output = "bisect" if options.output == "-" else options.output
-    return bisect(ctx, module, list(steps_of(plan)), options.bisect, output)
+    return bisect(ctx, module, passes, options.bisect, output)
 
 
-def _emit(module: ModuleOp, options: Options, clock: Clock) -> str:
+def _emit(module: ModuleOp, options: Options) -> str:
     """Return the text of a module in the form asked for; write its weights where asked."""
     if options.emit_weights is not None or options.inline_weights:
         from nn_opt.ir.weights import inline_weights, save_weights
@@ -221,17 +225,11 @@ def _emit(module: ModuleOp, options: Options, clock: Clock) -> str:
             save_weights(module, options.emit_weights)
         if options.inline_weights:
             inline_weights(module)
-    clock.start()
     if options.emit == "llvm-ir":
         from nn_opt.backends import llvm
 
-        text = llvm.print_module(module)
-    else:
-        text = print_module(
-            module, generic=options.print_op_generic, locations=options.print_locations
-        )
-    clock.stop("(print)")
-    return text
+        return llvm.print_module(module)
+    return print_module(module, generic=options.print_op_generic, locations=options.print_locations)
 
 
 def _write(text: str, options: Options) -> None:
