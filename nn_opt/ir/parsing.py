@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
@@ -20,11 +20,11 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerType,
+    LocationAttr,
     ModuleOp,
     StringAttr,
-    UnknownLoc,
 )
-from xdsl.ir import Block, Dialect, Operation, TypeAttribute
+from xdsl.ir import Block, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Span
@@ -32,12 +32,16 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from nn_opt.ir.contexts import REGISTERED, OpenContext
 from nn_opt.ir.diagnostics import Complaints, Diagnostic, DiagnosticError, diagnose, excerpt
-from nn_opt.ir.quick_parser import QuickParser
-from nn_opt.ir.recursion import allow_deep_nesting
+from nn_opt.ir.location_parser import LocationParser
+from nn_opt.ir.locations import current_place, located, set_place
+from nn_opt.ir.recursion import READING_FRAMES, TooDeepError, allow_deep_nesting, unbounded
 from nn_opt.ir.sidecar import sidecar
+from nn_opt.ir.walks import install
 
 if TYPE_CHECKING:
     from nn_opt.ir.resources import Array
+
+install()
 
 DIALECTS = {
     "arith": "nn_opt.ir.vector_arith:Arith",
@@ -83,7 +87,20 @@ def more_dialects() -> dict[str, Callable[[], Dialect]]:
     return {name: make for name, make in get_all_dialects().items() if name not in known}
 
 
-class LocatingParser(QuickParser):
+class _Names(dict[str, tuple[SSAValue, ...]]):
+    """The values that are visible, by name; xDSL copies them for each region."""
+
+    def copy(self) -> Any:
+        """Return what `forget` takes: names are only added, so how many there are tells which."""
+        return len(self)
+
+    def forget(self, size: int) -> None:
+        """Drop all names but the first, where a region ends."""
+        while len(self) > size:
+            self.popitem()
+
+
+class LocatingParser(LocationParser):
     """Give each op without `loc(...)` the place of its name."""
 
     @dataclass
@@ -104,18 +121,19 @@ class LocatingParser(QuickParser):
         super().__init__(ctx, text, filename)
         self._file = StringAttr(filename)
         self._op_starts: list[int] = []
+        self.ssa_values = self._names = _Names()
+        self._places: list[LocationAttr] = []  # what is around each op that is parsed just now
         self._line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         empty = self._current_token.kind is MLIRTokenKind.EOF
         try:
-            module = ModuleOp([]) if empty else super().parse_module(allow_implicit_module)
+            with located(self._location(0)):
+                module = ModuleOp([]) if empty else super().parse_module(allow_implicit_module)
         except ParseError as error:
             if error.msg.startswith("values used but not defined"):
                 raise DiagnosticError(Complaints(self._undefined_values())) from error
             raise
-        if isinstance(module.location, UnknownLoc):
-            module.location = self._location(0)
         return module
 
     def _undefined_values(self) -> Iterator[Diagnostic]:
@@ -125,6 +143,20 @@ class LocatingParser(QuickParser):
             problem = f"operand #{use.index} (%{name}) has no definition that is visible here"
             yield diagnose(use.operation, problem)
 
+    @unbounded
+    def parse_optional_region(self, arguments: Sequence[Parser.Argument] | None = None):
+        region = super().parse_optional_region(arguments)
+        if region is not None:
+            self._names.forget(cast(int, self.ssa_values))
+            self.ssa_values = self._names
+        return region
+
+    def too_deep(self) -> DiagnosticError:
+        """Return the complaint about where there was no room for more nesting."""
+        span = self._current_token.span
+        problem = "types, attributes or locations are nested too deeply"
+        return DiagnosticError(Complaints([syntax_error(ParseError(span, problem))]))
+
     def parse_operation(self) -> Operation:
         try:
             op = super().parse_operation()
@@ -132,9 +164,8 @@ class LocatingParser(QuickParser):
             start = self._op_starts[-1]
             text = str(error).removeprefix("<unknown location>: error: ")
             raise ParseError(Span(start, start, self.lexer.input), text) from error
-        start = self._op_starts.pop()
-        if isinstance(op.location, UnknownLoc):
-            op.location = self._location(start)
+        self._op_starts.pop()
+        set_place(self._places.pop())
         return op
 
     def _parse_block(self) -> Block:
@@ -157,7 +188,10 @@ class LocatingParser(QuickParser):
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
-        self._op_starts.append(self._current_token.span.start)  # the op's name, as MLIR has it
+        start = self._current_token.span.start  # the op's name, as MLIR has it
+        self._op_starts.append(start)
+        self._places.append(current_place())
+        set_place(self._location(start))  # of the op, and of terminators that are left out
         return results
 
     def _location(self, start: int) -> FileLineColLoc:
@@ -227,11 +261,19 @@ def parse_module(
 
     Raises: DiagnosticError for text that is no module.
     """
-    allow_deep_nesting()
+    allow_deep_nesting(READING_FRAMES)
+    parser = None
     try:
+        parser = LocatingParser(ctx, text, filename)
         with sidecar(weights or {}):
-            return LocatingParser(ctx, text, filename).parse_module()
+            return parser.parse_module()
     except ParseError as error:
         raise DiagnosticError(Complaints([syntax_error(error)])) from error
     except RecursionError as error:
-        raise DiagnosticError(f"{filename}:1:1: error: regions are nested too deeply") from error
+        if parser is None:
+            raise
+        raise parser.too_deep() from error
+    except TooDeepError as error:
+        raise DiagnosticError(f"{filename}: error: regions are nested too deeply") from error
+    finally:
+        allow_deep_nesting()
