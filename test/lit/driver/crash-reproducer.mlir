@@ -13,7 +13,7 @@
 // FILE: // Replay it with nn-opt --run-reproducer. It ended in: {{.*}}has no rule
 // FILE-NEXT: // nn-opt-arguments: {{.*}}builtin.module(convert-loop-to-llvm,func.func(cse)){{.*}}--weights=
 // FILE: graph.constant #graph.resource
-// FILE-SAME: loc("{{.*}}crash-reproducer.mlir":21:8)
+// FILE-SAME: loc(fused["{{.*}}crash-reproducer.mlir":21:8, 
 // NONE: crash-reproducer.mlir:1:1: error: this is no reproducer
 // NONE: hint: --crash-reproducer=FILE
 func.func @main(%x: tensor<32xf32>) -> tensor<32xf32> {
