@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
@@ -112,8 +113,15 @@ def _forked(
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment of a shell: our tools and those of MLIR."""
+    site = Path(sysconfig.get_path("purelib"))
+    places = [Path(sys.executable).parent, site / "mlir" / "bin", site / "llvm" / "bin"]
+    path = ":".join([*map(str, places), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "LD_LIBRARY_PATH": f"{site / 'llvm' / 'lib'}"}
+
+
 def _in_shell(command: str, folder: Path, given: object = subprocess.DEVNULL) -> tuple[int, str]:
-    tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
@@ -121,7 +129,7 @@ def _in_shell(command: str, folder: Path, given: object = subprocess.DEVNULL) ->
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PATH": tools},
+        env=_environment(),
         timeout=LIMIT_S,
         check=False,
     )
