@@ -113,10 +113,10 @@ def _first_reduce_loop(block: BlockOp, loop: ForOp) -> ForOp:
     if not chain or any(kinds_bound(nest, block) != {Kind.REDUCE} for nest in wide):
         problem = f"rfactor: {loop_name(first)} holds more than reduce loops of {stage!r}"
         refuse(first, problem, hint="reorder the par loops outside of the reduce loops")
-    for axis, expr in enumerate(block.bindings.data.results):
+    for axis in range(len(block.bindings.data.results)):
         factor = _coefficient(block, axis, loop)
         if factor is None:
-            problem = f"rfactor: axis {axis} of {stage!r} is {expr}, no multiple of a loop"
+            problem = f"rfactor: axis {axis} of {stage!r} is no multiple of {loop_name(loop)}"
             refuse(loop, problem, hint="rfactor a split loop, not a fused one")
         if factor:
             _require_accesses_only(block, axis)

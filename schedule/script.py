@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects import sched
 from nn_opt.dialects.loop import ForOp
-from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.diagnostics import Complaints, Diagnostic, diagnose, diagnostics_of
 from nn_opt.schedule.schedule import Schedule
 
 Loops = Sequence[ForOp]
@@ -28,9 +28,17 @@ def replay(script: sched.ScriptOp, function: FuncOp) -> Schedule:
         try:
             results = _apply(schedule, op, [handles[value] for value in op.operands])
         except PassFailedException as error:
-            raise PassFailedException(complaint(op, str(error))) from error
+            raise PassFailedException(Complaints([_at(op, error)])) from error
         handles.update(zip(op.results, results or (), strict=True))
     return schedule
+
+
+def _at(op: Operation, error: PassFailedException) -> Diagnostic:
+    """Return a primitive's refusal as one of the script's op; the loop or stage is a note."""
+    first, *_ = diagnostics_of(error)
+    problem = first.message.removeprefix(f"{op.name.removeprefix('sched.')}: ")
+    notes = (Diagnostic("note", first.place, f"see this {first.op}"),) if first.op else ()
+    return diagnose(op, problem, hint=first.hint, notes=notes)
 
 
 def _apply(schedule: Schedule, op: Operation, loops: Loops) -> Loops | None:

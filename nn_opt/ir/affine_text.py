@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import SSAValue
@@ -23,14 +24,45 @@ _PRECEDENCE = {AffineBinaryOpKind.Add: 1}  # all others bind as tightly as `*`
 
 def parse_indices(parser: Parser) -> tuple[AffineMapAttr, list[SSAValue]]:
     """Parse `[%i + 1, 2 * %j]` into a map over dimensions and the values they stand for."""
-    parsed, operands = parser.parse_affine_map_of_ssa_ids()
+    start = parser.pos
+    try:
+        parsed, operands = parser.parse_affine_map_of_ssa_ids()
+    except NotImplementedError:  # xDSL's, for what is no affine expression
+        _refuse_product(parser, start)
+    _require_divisors(parser, parsed.results, start)
     dims = [AffineExpr.dimension(k) for k in range(len(operands))]
     return AffineMapAttr(parsed.replace_dims_and_symbols((), dims, len(dims), 0)), list(operands)
 
 
 def parse_index(parser: Parser) -> tuple[AffineExpr, list[SSAValue]]:
     """Parse one expression `2 * %j + 1` that stands without brackets."""
-    return _Expression(parser).parse()
+    start = parser.pos
+    try:
+        expr, operands = _Expression(parser).parse()
+    except NotImplementedError:  # xDSL's, as above
+        _refuse_product(parser, start)
+    _require_divisors(parser, (expr,), start)
+    return expr, operands
+
+
+def _refuse_product(parser: Parser, start: int) -> NoReturn:
+    problem = "an index multiplies or divides values, expected one value and a constant"
+    parser.raise_error(problem, at_position=start)
+
+
+def _require_divisors(parser: Parser, exprs: Sequence[AffineExpr], start: int) -> None:
+    """Refuse what divides by zero or less: that has no meaning."""
+    for expr in exprs:
+        if isinstance(expr, AffineBinaryOpExpr):
+            for part in expr.dfs():
+                if isinstance(part, AffineBinaryOpExpr) and _divides_badly(part):
+                    problem = f"an index divides by {part.rhs}, expected at least 1"
+                    parser.raise_error(problem, at_position=start)
+
+
+def _divides_badly(expr: AffineBinaryOpExpr) -> bool:
+    divides = expr.kind not in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
+    return divides and isinstance(expr.rhs, AffineConstantExpr) and expr.rhs.value < 1
 
 
 @dataclass
