@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from io import StringIO
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
 from nn_opt.ir.diagnostics import name_of
 from nn_opt.ir.locations import place_arguments
-from nn_opt.ir.recursion import allow_deep_nesting
+from nn_opt.ir.recursion import allow_deep_nesting, unbounded
 
 DenseElement: TypeAlias = AnyFloat | IntegerType | IndexType
+_DEEPEST = 100  # levels of indentation: those of 10,000 regions would be 200 MB of blanks
 _BRIEF = 60  # characters of an attribute in a summary
 
 
@@ -37,6 +38,14 @@ class ExactPrinter(Printer):
         self._current_column += len(name) + 1
         self.stream.write(f"%{name}")
         return name
+
+    @unbounded
+    def print_region(self, region: Region, *args: Any, **kwargs: Any) -> None:
+        super().print_region(region, *args, **kwargs)
+
+    def _print_new_line(self, indent: int | None = None, print_message: bool = True) -> None:
+        depth = self._indent if indent is None else indent
+        super()._print_new_line(min(depth, _DEEPEST), print_message)
 
     def print_attribute(self, attribute: Attribute) -> None:
         if type(attribute) is DenseIntOrFPElementsAttr:  # `isa` would take 0.2 ms

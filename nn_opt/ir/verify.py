@@ -13,6 +13,9 @@ from nn_opt.ir.branches import branch_problem
 from nn_opt.ir.diagnostics import Complaints, Diagnostic, diagnose, diagnostics_of, note_at
 from nn_opt.ir.dominance import dominance_problems
 from nn_opt.ir.op_checks import OpChecks
+from nn_opt.ir.walks import install
+
+install()
 
 # What a check raises that stumbles over what another one refuses.
 _STUMBLES = (AttributeError, LookupError, TypeError, ValueError, AssertionError)

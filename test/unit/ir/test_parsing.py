@@ -83,10 +83,12 @@ def test_deep_nesting(depth: int):
     assert print_module(parse(text)).count("scf.if") == depth
 
 
-def test_nesting_beyond_the_limit_is_a_message():
-    depth = 20_000
-    text = "func.func @f(%c: i1) {\n" + "scf.if %c {\n" * depth + "}\n" * depth + "func.return\n}\n"
-    assert "nested too deeply" in message(text)
+@pytest.mark.parametrize("brackets", ["[]", "<>", "{}"])
+def test_attributes_nested_too_deeply_are_a_message(brackets: str):
+    depth = 100_000
+    opening = {"[": "[", "<": "tuple<", "{": "{k = "}[brackets[0]]
+    text = f"func.func private @f() attributes {{a = {opening * depth}{brackets[1] * depth}}}"
+    assert "nested too deeply" in message(text).split("\n")[0]
 
 
 def test_refused_attribute_is_located():
