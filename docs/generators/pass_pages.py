@@ -11,7 +11,7 @@ from pathlib import Path
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import type_repr
 
-from nn_opt.driver.statistics import declared
+from nn_opt.instruments.statistics import declared
 from nn_opt.pass_specs import field_types
 from nn_opt.pipeline_text import FUNCTION, MODULE
 from nn_opt.pipelines import LOWER_TO_LLVM, LOWER_TO_LOOPS, OPTIMIZE_GRAPH, PIPELINES

@@ -113,7 +113,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
             raise DiagnosticError(f"error: the pass '{name}' has the name of an option of nn-opt")
     values: dict[str, Any] = vars(known)
     if known.explore and not passes:
-        passes = [Call(COMPILE)]
+        passes.append(Call(COMPILE))
     return Options(passes=passes, **values)
 
 

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.driver.checks import Check, make_check, write_state
-from nn_opt.driver.reproducer import pipeline_text
+from nn_opt.instruments.reproducer import pipeline_text
 from nn_opt.ir.counters import Counter, counting
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.verify import verify

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from nn_opt.driver.reproducer import save_beside
+from nn_opt.instruments.reproducer import save_beside
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.files import write_text
 from nn_opt.ir.printing import print_module

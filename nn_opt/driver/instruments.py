@@ -1,41 +1,108 @@
-"""What looks on while passes run: the verifier, and what the options ask for."""
+"""What looks on in a run: the instruments that the options ask for."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
 from nn_opt.driver.arguments import Options
-from nn_opt.driver.timing import Clock
 from nn_opt.instrument import Instrument
+from nn_opt.instruments.counters import DebugCounter, DisablePass, parse_limits
+from nn_opt.instruments.remarks import Remarks
+from nn_opt.instruments.statistics import Statistics
+from nn_opt.instruments.timing import Timing
 from nn_opt.instruments.verifying import VerifyEach
 
+if TYPE_CHECKING:
+    from nn_opt.instruments.reproducer import CrashReproducer
 
-def make_instruments(options: Options, clock: Clock, part: int = 0) -> list[Instrument]:
-    """Return what the options ask for; the clock is innermost, so that it times passes alone.
 
-    part: the number of the part of the input, which has a folder of its own; 0 if it is whole.
+class Progress(Instrument):
+    """Knows which pass runs, or has failed, for the message about a mistake of ours."""
+
+    step: ModulePass | None = None
+
+    def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
+        self.step = step
+
+    def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
+        self.step = None
+
+
+class Observers:
+    """The instruments of a run on one part of the input; times and counts are those of all parts.
+
+    Raises: DiagnosticError for a value of an option that an instrument refuses.
     """
-    instruments = _dumps(options, part)
-    if options.check is not None:
-        from nn_opt.check import Checker
 
-        instruments.append(Checker(options.check))
-    if options.verify_each:
-        instruments.append(VerifyEach())
-    return [*instruments, clock]
+    def __init__(self, options: Options, timing: Timing, statistics: Statistics) -> None:
+        self.progress, self.remarks = Progress(), Remarks()
+        self.timing, self.statistics = timing, statistics
+        self.counter = DebugCounter(parse_limits(options.debug_counter))
+        self.disabled = DisablePass(*options.disable_pass)
+        self._options = options
+        self._reproducer: CrashReproducer | None = None
+
+    @property
+    def note(self) -> str:
+        """What the reproducer says about a failure, if there is one."""
+        return self._reproducer.note if self._reproducer is not None else ""
+
+    def instruments(self, part: int = 0) -> list[Instrument]:
+        """Return them all, the outermost first.
+
+        part: the number of the part of the input, which has a folder of its own; 0 if it is whole.
+        """
+        options = self._options
+        found: list[Instrument] = [self.progress, self.disabled, self.counter, self.remarks]
+        if options.crash_reproducer is not None:
+            from nn_opt.instruments.reproducer import CrashReproducer
+
+            flags = replay_flags(options)
+            self._reproducer = CrashReproducer(options.crash_reproducer, flags, self.counter)
+            found.append(self._reproducer)
+        found += _dumps(options, part)
+        if options.check is not None:
+            from nn_opt.check import Checker
+
+            found.append(Checker(options.check))
+        if options.verify_each:
+            found.append(VerifyEach())
+        if options.timing is not None:
+            found.append(self.timing)
+        return [*found, self.statistics] if options.statistics is not None else found
 
 
 def _dumps(options: Options, part: int) -> list[Instrument]:
-    full = options.print_before or options.print_after or options.print_after_change
+    before, after = options.print_before, options.print_after
+    changed, failed = options.print_after_change, options.print_after_failure
+    full = before or after or changed or failed
     if not (full or options.print_change or options.print_tree_dir):
         return []
-    from nn_opt.driver.dumps import Changes, Dump, TreeDump
+    from nn_opt.instruments.printing import PrintChanges, PrintIR, PrintIRTree
 
     found: list[Instrument] = []
     if full:
-        change = options.print_after_change
-        found.append(Dump(options.print_before, options.print_after, change))
+        found.append(PrintIR(before, after, changed=changed, failed=failed))
     if options.print_change:
-        found.append(Changes())
+        found.append(PrintChanges())
     if options.print_tree_dir:
         folder = options.print_tree_dir
-        found.append(TreeDump(f"{folder}/{part}" if part else folder))
+        found.append(PrintIRTree(f"{folder}/{part}" if part else folder))
     return found
+
+
+def replay_flags(options: Options) -> list[str]:
+    """Return the flags, besides passes and counters, that decide what passes do."""
+    flags = [f"--load={Path(f).resolve() if f.endswith('.py') else f}" for f in options.load]
+    flags += [f"--disable-pass={name}" for name in options.disable_pass]
+    if not options.verify_each:
+        flags.append("--no-verify-each")
+    if options.allow_unregistered_dialect:
+        flags.append("--allow-unregistered-dialect")
+    if options.check is not None:
+        flags.append(f"--check={options.check}")
+    return flags

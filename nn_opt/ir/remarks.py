@@ -33,14 +33,14 @@ class Remark:
         return f"{self.location}: remark: {self.operation}: {self.text} [{self.pass_name}]"
 
 
-_collected: ContextVar[list[Remark] | None] = ContextVar("remarks", default=None)
+_collected: ContextVar[tuple[list[Remark], ...]] = ContextVar("remarks", default=())
 
 
 @contextmanager
 def collect_remarks(into: list[Remark] | None = None) -> Generator[list[Remark]]:
-    """While active, remarks are appended to the list that this yields; else they are dropped."""
+    """While active, remarks are appended to the list that this yields, and to those outside."""
     remarks: list[Remark] = [] if into is None else into
-    token = _collected.set(remarks)
+    token = _collected.set((*_collected.get(), remarks))
     try:
         yield remarks
     finally:
@@ -49,14 +49,15 @@ def collect_remarks(into: list[Remark] | None = None) -> Generator[list[Remark]]
 
 def is_collecting() -> bool:
     """Return whether anybody wants remarks."""
-    return _collected.get() is not None
+    return bool(_collected.get())
 
 
 def remark(op: Operation, pass_name: str, text: str) -> None:
     """State a decision about `op`."""
-    collected = _collected.get()
-    if collected is not None:
-        collected.append(Remark(locate(op), pass_name, op.name, text, _function_of(op)))
+    if collected := _collected.get():
+        made = Remark(locate(op), pass_name, op.name, text, _function_of(op))
+        for remarks in collected:
+            remarks.append(made)
 
 
 def _function_of(op: Operation) -> str:

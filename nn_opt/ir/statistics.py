@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-_collected: ContextVar[dict[Statistic, int] | None] = ContextVar("statistics", default=None)
+_collected: ContextVar[tuple[dict[Statistic, int], ...]] = ContextVar("statistics", default=())
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,7 @@ class Statistic:
 
     def add(self, amount: int = 1) -> None:
         """Count, if anybody wants to know."""
-        counts = _collected.get()
-        if counts is not None:
+        for counts in _collected.get():
             counts[self] = counts.get(self, 0) + amount
 
 
@@ -34,9 +33,9 @@ class Statistic:
 def collect_statistics(
     into: dict[Statistic, int] | None = None,
 ) -> Generator[dict[Statistic, int]]:
-    """While active, counters add to the table that this yields; else they count nothing."""
+    """While active, counters add to the table that this yields, and to those outside."""
     counts: dict[Statistic, int] = {} if into is None else into
-    token = _collected.set(counts)
+    token = _collected.set((*_collected.get(), counts))
     try:
         yield counts
     finally:
@@ -45,7 +44,7 @@ def collect_statistics(
 
 def is_counting() -> bool:
     """Return whether anybody wants statistics, so that costly ones are worth their time."""
-    return _collected.get() is not None
+    return bool(_collected.get())
 
 
 @contextmanager

@@ -2,7 +2,7 @@ from xdsl.dialects.builtin import ArrayAttr, FusedLoc, ModuleOp, NameLoc, NoneAt
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-from nn_opt.driver.remarks import report
+from nn_opt.instruments.remarks import Remarks, report
 from nn_opt.ir.remarks import Remark, collect_remarks, remark
 
 
@@ -14,7 +14,7 @@ def test_remarks_are_dropped_unless_collected():
         with collect_remarks() as inner:
             remark(op, "some-pass", "second")
         remark(op, "some-pass", "third")
-    assert [r.text for r in outer] == ["first", "third"]
+    assert [r.text for r in outer] == ["first", "second", "third"]
     assert [r.text for r in inner] == ["second"]
 
 
@@ -42,7 +42,7 @@ def test_yaml_has_the_form_of_llvm():
         Remark("node 'conv1'", "some-pass", "graph.conv", "it's done", "f"),
         Remark("a:b.mlir:3:7", "some-pass", "graph.conv", "two\nlines", "f"),
     ]
-    assert report(remarks, "", "yaml").splitlines() == [
+    assert report(remarks, "yaml").splitlines() == [
         "--- !Analysis",
         "Pass:            'some-pass'",
         "Name:            'graph.conv'",
@@ -60,4 +60,6 @@ def test_yaml_has_the_form_of_llvm():
         r'  - String:          "two\nlines"',
         "...",
     ]
-    assert report(remarks, "two", "text").count("remark:") == 1
+    matching = Remarks("two")
+    matching.remarks += remarks
+    assert str(matching).count("remark:") == 1
