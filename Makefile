@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types unit lit docs bench bench-compilers clean
+.PHONY: help run test check lint types unit lit browser docs bench bench-compilers clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -36,7 +36,14 @@ types: $(STAMP)
 	-$(BIN)/python -m bench.real_models
 	@touch $@
 
-unit: $(STAMP) .models/.fetched
+# Tests of the explorer run in it; where it cannot be had, they are skipped and say so.
+.browser/.fetched: $(STAMP) package.json tools/browser.py tools/unpack_browser.mjs
+	-$(BIN)/python tools/browser.py
+	@mkdir -p .browser && touch $@
+
+browser: .browser/.fetched  ## fetch a headless Chromium for the tests of the explorer
+
+unit: $(STAMP) .models/.fetched .browser/.fetched
 	$(BIN)/python -m pytest -q
 
 lit: $(STAMP)

@@ -10,6 +10,7 @@ const KEYS = [
   ["c", "show passes that changed something only"],
   ["f", "fold unchanged lines"],
   ["[  ]", "function before, after in the list"],
+  ["b  i", "hide or show the pipeline, the panel below"],
   ["Esc", "forget the chosen line"],
   ["t", "light, dark or as the system is"],
   ["?", "this"],

@@ -65,7 +65,7 @@ export class IrView {
     const [left, right] = [before === null ? null : this.model.snapshots[before], this.model.snapshots[after]];
     this.drawFunctions(left, right);
     const diff = before !== null && !!step?.changed;
-    const options = { fn: state.fn, fold: this.fold, open: this.open, diff };
+    const options = { fn: state.fn, fold: this.fold, open: this.open, diff, originOf: (item) => this.model.originOf(after, item) };
     const isPlain = before === null || !diff;
     const isUnified = !isPlain && (this.unified || this.narrow.matches);
     const rows = buildRows(isPlain ? null : left, right, options);
@@ -136,7 +136,7 @@ export class IrView {
   drawHead(row) {
     const { added, removed } = row.counts;
     const counts = [added ? h("span", { class: "more" }, `+${added}`) : "", removed ? h("span", { class: "less" }, `−${removed}`) : ""];
-    const what = { function: "@", script: "schedule of @", other: "", module: "" }[row.item.kind] + row.item.name;
+    const what = { function: "@", script: "schedule of @", other: "", module: "" }[row.item.kind] + (row.left && row.right && row.left.name !== row.right.name ? `${row.left.name} → @` : "") + row.item.name;
     const note = !row.left && row.right && row.touched ? "new" : row.left && !row.right ? "gone" : row.touched || !row.left ? "" : "unchanged";
     return button(
       [h("span", { class: "twist" }, row.expanded ? "▾" : "▸"), h("span", { class: "name" }, what), ...counts, h("span", { class: "note" }, note)],

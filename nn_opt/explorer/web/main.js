@@ -108,6 +108,7 @@ class App {
       c: () => this.passes.setChangedOnly(!this.passes.changedOnly),
       f: () => ir.setFold(!ir.fold),
       "[": () => this.moveFunction(-1), "]": () => this.moveFunction(1),
+      i: () => this.element.classList.toggle("no-inspector"), b: () => this.element.classList.toggle("no-sidebar"),
       t: () => this.nextTheme(), "?": () => this.help.showModal(),
       Escape: () => update({ line: "", at: "" }),
     };

@@ -41,11 +41,18 @@ export class MemoryView {
     return [...found].sort((one, two) => one - two);
   }
 
-  // Bytes in use at each step; the first of the fullest is the peak.
+  // Bytes in use at each step, those of a buffer that overwrites another once.
   get usage() {
-    const used = this.plan.steps.map(() => 0);
-    for (const box of this.plan.boxes) for (let k = box.first; k <= box.last; k++) used[k] += box.end - box.start;
-    return used;
+    const boxes = [...this.plan.boxes].sort((one, two) => one.start - two.start);
+    return this.plan.steps.map((_, step) => {
+      let [used, top] = [0, 0];
+      for (const box of boxes) {
+        if (step < box.first || step > box.last) continue;
+        used += Math.max(0, box.end - Math.max(box.start, top));
+        top = Math.max(top, box.end);
+      }
+      return used;
+    });
   }
 
   draw() {

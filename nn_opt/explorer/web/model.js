@@ -115,6 +115,12 @@ export class Model {
     return item.part.places[op - item.first] ?? [];
   }
 
+  // The part of the snapshot before that the first op of a part came from.
+  originOf(snapshot, item) {
+    const [origin] = snapshot > 0 && item.part.opLines.length ? this.parents(snapshot)[item.first] : [];
+    return origin === undefined ? null : this.item(snapshot - 1, origin);
+  }
+
   // For each op of a snapshot, those of the snapshot before that it came from.
   parents(snapshot) {
     if (this._parents[snapshot]) return this._parents[snapshot];

@@ -7,14 +7,22 @@ const AROUND = 3; // unchanged lines shown beside a change
 const LEAST = 4; // lines worth folding
 const MOST_PAIRS = 250000; // of removed and added lines that are compared by name
 
-// Pairs the parts of two snapshots by kind and name, in the order of the second.
-export function pairParts(before, after) {
+// Pairs the parts of two snapshots by kind and name, or by where they come from, in the order of
+// the second; originOf tells the part that a part came from.
+export function pairParts(before, after, originOf) {
   const key = (item) => `${item.kind} ${item.name}`;
   const left = new Map((before ?? []).map((item) => [key(item), item]));
   const pairs = [];
   for (const item of after ?? []) {
     pairs.push([left.get(key(item)) ?? null, item]);
     left.delete(key(item));
+  }
+  for (const pair of pairs) {
+    if (pair[0] || pair[1].kind !== "function" || !left.size) continue;
+    const origin = originOf(pair[1]);
+    if (origin?.kind !== "function" || left.get(key(origin)) !== origin) continue;
+    pair[0] = origin;
+    left.delete(key(origin));
   }
   for (const item of left.values()) {
     const at = pairs.findIndex(([other]) => other && other.position > item.position);
@@ -80,12 +88,12 @@ export function countChanges(pairs) {
 }
 
 // options: fn shows one function; fold hides what is the same; open names what the user unfolded;
-// diff is false where there is nothing to compare with.
+// diff is false where there is nothing to compare with; originOf is that of pairParts.
 export function buildRows(before, after, options) {
   const rows = [];
-  for (const [left, right] of pairParts(before, after)) {
+  for (const [left, right] of pairParts(before, after, options.originOf)) {
     const item = right ?? left;
-    if (options.fn && item.name !== options.fn) continue;
+    if (options.fn && !belongsTo(item, options.fn) && left?.name !== options.fn) continue;
     const pairs = compareParts(left, right);
     const counts = options.diff ? countChanges(pairs) : { added: 0, removed: 0 };
     const touched = counts.added + counts.removed > 0;
@@ -98,6 +106,11 @@ export function buildRows(before, after, options) {
     else for (const pair of pairs) rows.push(lineRow(left, right, pair, options));
   }
   return rows;
+}
+
+// The body of a parallel loop is a function of its own, named after that which runs it.
+export function belongsTo(item, name) {
+  return item.name === name || item.name.startsWith(`${name}.`);
 }
 
 function isOpen(item, touched, options) {

@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 # What `make browser` unpacks, then what machines have.
-OWN = ROOT / ".browser" / "chromium"
+OWN = ROOT / ".browser" / "chromium" / "chromium"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
     "--headless",
