@@ -16,10 +16,14 @@ if (_checkout / "pyproject.toml").is_file():
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from xdsl.passes import ModulePass as ModulePass
+    from xdsl.pattern_rewriter import PatternRewriter as PatternRewriter
+    from xdsl.pattern_rewriter import RewritePattern as RewritePattern
     from xdsl.utils.exceptions import PassFailedException as PassFailedException
     from xdsl.utils.exceptions import VerifyException as VerifyException
 
     from nn_opt import passes as passes
+    from nn_opt.check import Check as Check
     from nn_opt.compiler import compile as compile
     from nn_opt.explorer import explore as explore
     from nn_opt.frontends.onnx import import_model as import_model
@@ -48,18 +52,22 @@ if TYPE_CHECKING:
 
 # What users call, imported at its first use: `import nn_opt` alone is quick.
 _PUBLIC = {
+    "Check": "nn_opt.check",
     "CrashReproducer": "nn_opt.instruments.reproducer",
     "DebugCounter": "nn_opt.instruments.counters",
     "DiagnosticError": "nn_opt.ir.diagnostics",
     "DisablePass": "nn_opt.instruments.counters",
     "Instrument": "nn_opt.instrument",
     "Model": "nn_opt.runtime.model",
+    "ModulePass": "xdsl.passes",
     "PassFailedException": "xdsl.utils.exceptions",
+    "PatternRewriter": "xdsl.pattern_rewriter",
     "Pipeline": "nn_opt.pipeline",
     "PrintChanges": "nn_opt.instruments.printing",
     "PrintIR": "nn_opt.instruments.printing",
     "PrintIRTree": "nn_opt.instruments.printing",
     "Remarks": "nn_opt.instruments.remarks",
+    "RewritePattern": "xdsl.pattern_rewriter",
     "Statistics": "nn_opt.instruments.statistics",
     "Timing": "nn_opt.instruments.timing",
     "VerifyEach": "nn_opt.instruments.verifying",
@@ -77,18 +85,22 @@ _PUBLIC = {
     "verify": "nn_opt.ir.verify",
 }
 __all__ = [
+    "Check",
     "CrashReproducer",
     "DebugCounter",
     "DiagnosticError",
     "DisablePass",
     "Instrument",
     "Model",
+    "ModulePass",
     "PassFailedException",
+    "PatternRewriter",
     "Pipeline",
     "PrintChanges",
     "PrintIR",
     "PrintIRTree",
     "Remarks",
+    "RewritePattern",
     "Statistics",
     "Timing",
     "VerifyEach",

@@ -67,6 +67,16 @@ def compile(
 
     Raises: DiagnosticError, VerifyException or PassFailedException for a model that cannot be
     compiled, RuntimeFault for one that cannot run on this machine, TypeError for no model at all.
+
+    >>> import nn_opt, numpy
+    >>> module = nn_opt.parse('''
+    ... func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    ...   %y = graph.relu %x : tensor<3xf32>
+    ...   func.return %y : tensor<3xf32>
+    ... }''')
+    >>> model = nn_opt.compile(module, cache=False)
+    >>> model(numpy.float32([-1, 0, 2])).tolist()
+    [0.0, 0.0, 2.0]
     """
     count = thread_count(threads)
     builder = Builder(origin_of(source), target, dims or {}, shapes or {}, open_cache(cache))

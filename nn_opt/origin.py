@@ -208,10 +208,26 @@ class Text(_Ir):
         return parse(self.path)
 
 
-def parse(source: str | os.PathLike[str]) -> ModuleOp:
-    """Return the module of a file, or of text that has more than one line.
+def parse(
+    source: str | os.PathLike[str], *, weights: str | os.PathLike[str] | None = None
+) -> ModuleOp:
+    """Return the module of a file, or of text that has more than one line, verified.
 
-    Raises: DiagnosticError, ParseError or VerifyException with the place of the mistake.
+    weights: the safetensors file with what `#graph.resource<"...">` names.
+    Raises: DiagnosticError or VerifyException with the place of each mistake.
+
+    >>> import nn_opt
+    >>> module = nn_opt.parse('''
+    ... func.func @f(%x: f32) -> f32 {
+    ...   %y = arith.mulf %x, %x : f32
+    ...   func.return %y : f32
+    ... }''')
+    >>> [op.name for op in module.walk()]
+    ['builtin.module', 'func.func', 'arith.mulf', 'func.return']
+    >>> nn_opt.parse("model.onnx")
+    Traceback (most recent call last):
+    nn_opt.ir.diagnostics.DiagnosticError: model.onnx: error: this is a model, no text
+      hint: nn_opt.import_model reads it
     """
     from nn_opt.ir.diagnostics import DiagnosticError
     from nn_opt.ir.parsing import make_context, parse_module
@@ -220,11 +236,25 @@ def parse(source: str | os.PathLike[str]) -> ModuleOp:
     name, text = "<text>", source
     if not isinstance(source, str) or "\n" not in source:
         name = os.fspath(source)
-        try:
-            text = Path(source).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "this is no UTF-8 text"
-            raise DiagnosticError(f"{name}: error: {reason}") from error
-    module = parse_module(make_context(), str(text), name)
+        if name.endswith(".onnx"):
+            hint = "nn_opt.import_model reads it"
+            raise DiagnosticError(f"{name}: error: this is a model, no text\n  hint: {hint}")
+        text = _read(name)
+    arrays = None
+    if weights is not None:
+        from nn_opt.ir.weights import WeightsFile
+
+        arrays = WeightsFile(os.fspath(weights))
+    module = parse_module(make_context(), str(text), name, arrays)
     verify(module)
     return module
+
+
+def _read(path: str) -> str:
+    from nn_opt.ir.diagnostics import DiagnosticError
+
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "this is no UTF-8 text"
+        raise DiagnosticError(f"{path}: error: {reason}") from error

@@ -66,9 +66,9 @@ class Observers:
             found.append(self._reproducer)
         found += _dumps(options, part)
         if options.check is not None:
-            from nn_opt.check import Checker
+            from nn_opt.check import Check
 
-            found.append(Checker(options.check))
+            found.append(Check(options.check))
         if options.verify_each:
             found.append(VerifyEach())
         if options.timing is not None:

@@ -87,7 +87,18 @@ class Complaints(str):
 
 
 class DiagnosticError(Exception):
-    """A user's mistake; the text is a finished diagnostic, so tools print it alone."""
+    """A user's mistake; the text is a finished diagnostic, so tools print it alone.
+
+    >>> import nn_opt
+    >>> try:
+    ...     nn_opt.Pipeline("fuse-op")
+    ... except nn_opt.DiagnosticError as error:
+    ...     print(error)
+    pipeline:1:1: error: unknown pass 'fuse-op'
+      fuse-op
+      ^
+      hint: did you mean fuse-ops?
+    """
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

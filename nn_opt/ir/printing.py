@@ -65,7 +65,18 @@ def _has_both_zeros(dense: DenseIntOrFPElementsAttr[DenseElement]) -> bool:
 
 
 def print_module(module: Operation, *, generic: bool = False, locations: bool = False) -> str:
-    """Return the text of a module, ended by a newline."""
+    """Return the text of a module, ended by a newline.
+
+    generic: every operation in the form that needs no dialect.
+    locations: with `loc(...)` after each operation.
+
+    >>> import nn_opt
+    >>> module = nn_opt.parse("func.func private @f() -> ()\\n")
+    >>> print(nn_opt.print_module(module), end="")
+    builtin.module {
+      func.func private @f() -> ()
+    }
+    """
     allow_deep_nesting()
     if locations:
         place_arguments(module)

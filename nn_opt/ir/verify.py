@@ -22,7 +22,17 @@ _STUMBLES = (AttributeError, LookupError, TypeError, ValueError, AssertionError)
 
 
 def verify(root: Operation) -> None:
-    """Raise VerifyException, located and worded, for all that is wrong in `root`."""
+    """Raise VerifyException, located and worded, for all that is wrong in `root`.
+
+    >>> import nn_opt
+    >>> module = nn_opt.parse("func.func private @f() -> ()\\n")
+    >>> nn_opt.verify(module)
+    >>> _ = module.body.block.add_op(module.body.block.first_op.clone())
+    >>> nn_opt.verify(module)
+    Traceback (most recent call last):
+    xdsl.utils.exceptions.VerifyException: <text>:1:1: error: func.func: symbol @f is defined twice
+    <text>:1:1: note: previous definition is here
+    """
     problems = problems_of(root)
     if problems:
         raise VerifyException(Complaints(problems))
