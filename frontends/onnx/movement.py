@@ -51,8 +51,7 @@ def dropout(node: Node) -> Results:
 @converts("Reshape")
 def reshape(node: Node) -> Results:
     wanted = node.known_ints(1)
-    if wanted is None:
-        raise BadNode("operand 1, the shape, is missing")
+    assert wanted is not None, "the checker asks for a shape"
     return reshaped(node[0], _resolve(shape_of(node[0]), wanted, node.attrs.flag("allowzero")))
 
 
@@ -173,8 +172,8 @@ def slice_(node: Node) -> Results:
         axes, steps = node.attrs.ints("axes"), None
     else:
         starts, ends, axes, steps = (node.known_ints(index) for index in range(1, 5))
-    if starts is None or ends is None:
-        raise BadNode("starts or ends are missing")
+    assert starts is not None, "the checker asks for starts"
+    assert ends is not None, "the checker asks for ends"
     shape = shape_of(node[0])
     axes = axes_in(range(len(starts)) if axes is None else axes, len(shape))
     steps = [1] * len(starts) if steps is None else steps

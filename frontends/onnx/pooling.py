@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.nn import window_of, window_refusal
-from nn_opt.frontends.onnx.node import BadNode, Node, Results, rank_of, scalar_like
+from nn_opt.frontends.onnx.node import Node, Results, rank_of, scalar_like
 from nn_opt.frontends.onnx.table import Request, converts
 from nn_opt.ir.types import shape_of
 
@@ -23,8 +23,7 @@ def _pool_refusal(request: Request) -> str:
 def pool(node: Node) -> Results:
     spatial = shape_of(node[0])[2:]
     kernel = node.attrs.ints("kernel_shape")
-    if kernel is None:
-        raise BadNode("kernel_shape is missing")
+    assert kernel is not None, "the checker asks for a kernel_shape"
     window = window_of(node.attrs, spatial, kernel)
     return graph.PoolOp(
         node[0],

@@ -14,6 +14,8 @@ from onnx_text import parse
 
 from bench import models
 from nn_opt.frontends.onnx import import_model
+from nn_opt.frontends.onnx.reader import Model
+from nn_opt.frontends.onnx.weights import array_of_tensor
 from nn_opt.ir.diagnostics import DiagnosticError
 
 ADD = "g (float[2] x) => (float[2] y) { y = Add(x, w) }"
@@ -50,7 +52,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\x08\x07"])
 def test_no_graph(data: bytes) -> None:
-    assert "holds no graph" in complaint(data)
+    assert complaint(data) == "<bytes>: error: not an ONNX model: it holds no graph"
 
 
 def test_other_files_and_truncated_ones() -> None:
@@ -75,12 +77,22 @@ def test_damaged_files_never_show_a_traceback() -> None:
 # structure ----------------------------------------------------------------------------------------
 
 STRUCTURE = {
-    "g (float[2] x) => (float[2] y) { y = Add(x, z) }": "reads 'z', which is no input",
-    "g (float[2] x) => (float[2] y) { [a] y = Add(x, z) z = Relu(y) }": "node 'a' reads 'z' before",
-    "g (float[2] x) => (float[2] y) { y = Relu(x) y = Neg(x) }": "defines 'y' a second time",
+    "g (float[2] x) => (float[2] y) { y = Add(x, z) }": (
+        "node 'Add_0' reads 'z', which is no input, initializer or node output"
+    ),
+    "g (float[2] x) => (float[2] y) { [a] y = Add(x, z) z = Relu(y) }": (
+        "node 'a' reads 'z' before it is computed: a cycle, or unsorted nodes"
+    ),
+    "g (float[2] x) => (float[2] y) { y = Relu(x) y = Neg(x) }": (
+        "node 'Neg_1' defines 'y' a second time"
+    ),
     "g (float[2] x) => (float[2] y) { x = Relu(x) }": "defines 'x' a second time",
     "g (float[2] x) => (float[2] y) { z = Relu(x) }": "output 'y' is computed by no node",
     "g (float[2] x, float[3] x) => (float[2] y) { y = Relu(x) }": "two inputs are called 'x'",
+    "g (float[2] x) => (float[2] y, float[2] y) { y = Relu(x) }": "an output is listed twice: y, y",
+    "g (seq(float[2]) x, float[2] z) => (float[2] y) { y = Relu(z) }": (
+        "'x' is a sequence, not a tensor"
+    ),
     "g (float[2] x) => () { y = Relu(x) }": "the graph has no outputs",
 }
 
@@ -90,9 +102,23 @@ def test_structure(text: str) -> None:
     assert STRUCTURE[text] in complaint(parse(text))
 
 
-@pytest.mark.parametrize(("opset", "word"), [(5, "expected 6 to"), (999, "opset 999")])
+@pytest.mark.parametrize(
+    ("opset", "word"), [(5, "opset 5 is not supported, expected 6 to "), (999, "opset 999 is not")]
+)
 def test_opsets_out_of_range(opset: int, word: str) -> None:
     assert word in complaint(parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", opset))
+
+
+def test_a_model_without_operator_sets() -> None:
+    model = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    del model.opset_import[:]
+    assert "the model imports no operator set of the main domain" in complaint(model)
+
+
+def test_names_that_are_no_text() -> None:
+    data = parse("g (float[2] x) => (float[2] y) { [node] y = Relu(x) }").SerializeToString()
+    message = complaint(data.replace(b"node", b"no\xff\xfe"))
+    assert "not an ONNX model, or a damaged one: a name in it is not UTF-8 text" in message
 
 
 def test_the_checker_has_its_say_in_one_line() -> None:
@@ -110,7 +136,7 @@ NODES = {
     "y = Squeeze<axes = [0]>(x)": "are not all of size 1",
     "y = Transpose<perm = [0, 0]>(x)": "name one axis twice",
     "y = Expand(x, k)": "cannot broadcast [2, 3] with [4, 4]",
-    "y = Tile(x, huge)": "has the absurd shape",
+    "y = Tile(x, huge)": "output 'y' has the absurd shape [2199023255552, 3298534883328]",
     "y, more = Relu(x)": "Relu",
     "d = Dropout(x) y = DepthToSpace<blocksize = 0>(images)": "DepthToSpace_1",
     "y = LpNormalization<p = 3>(x)": "p is 3, expected 1 or 2",
@@ -131,7 +157,10 @@ def test_impossible_nodes(nodes: str) -> None:
 def test_shape_operands_must_be_known_at_compile_time() -> None:
     text = "g (float[4] x, int64[2] s) => (float[] y) { [r] y = Reshape(x, s) }"
     message = complaint(parse(text))
-    assert "node 'r': Reshape: operand 1 ('s') must be known at compile time" in message
+    assert (
+        "node 'r': Reshape: operand 1 ('s') must be known at compile time,"
+        " but it depends on the model's inputs"
+    ) in message
 
 
 def test_a_gather_of_shapes_beyond_the_end() -> None:
@@ -175,6 +204,15 @@ def test_element_types_without_a_counterpart(kind: str) -> None:
     assert f"'x' has elements of {kind}, which is not supported" in complaint(model)
 
 
+def test_what_no_other_operators_can_spell() -> None:
+    text = """
+    g (float[2,3] x) => (float[] y) { a = local.keep(x) y = CenterCropPad(a, a) }
+    <domain: "local", opset_import: ["" : 18]>
+    keep (a) => (b) { b = Relu(a) }"""
+    message = complaint(parse(text, 18, domains={"local": 1}))
+    assert "cannot spell CenterCropPad in other operators" in message
+
+
 # sizes --------------------------------------------------------------------------------------------
 
 OPEN = "g (float[N,3,?] a, float[N] b, float[] c) => (float[] y) { y = Relu(a) }"
@@ -195,7 +233,10 @@ def test_unknown_sizes_are_listed_with_the_way_to_give_them() -> None:
         ({"shapes": {"z": [1]}}, "no input 'z'; it has 'a', 'b', 'c'"),
         ({"shapes": {"a": [1, 4, 1]}}, "input 'a' has shape [N, 3, ?], given [1, 4, 1]"),
         ({"shapes": {"a": [1, 3]}}, "given [1, 3]"),
-        ({"shapes": {"a": [1, 3, 1], "b": [1], "c": [2**50]}}, "absurd shape"),
+        (
+            {"shapes": {"a": [1, 3, 1], "b": [1], "c": [2**50]}},
+            "input 'c' has the absurd shape [1125899906842624]",
+        ),
     ],
 )
 def test_bindings_that_do_not_fit(bindings: dict[str, dict[str, object]], word: str) -> None:
@@ -210,7 +251,22 @@ def test_weights_of_the_wrong_size() -> None:
     model.graph.initializer[0].dims[0] = 3
     assert "tensor 'w' of shape [3]: it holds 8 bytes, expected 12" in complaint(model)
     model.graph.initializer[0].dims[0] = -3
-    assert "negative size" in complaint(model)
+    assert "tensor 'w' has a negative size: [-3]" in complaint(model)
+
+
+def test_weights_whose_values_are_too_few() -> None:
+    model = parse(ADD)
+    model.graph.initializer.append(TensorProto(name="w", data_type=1, dims=[2], float_data=[1]))
+    assert "tensor 'w' of shape [2]: its list of values has another length" in complaint(model)
+
+
+def test_weights_that_are_no_numbers() -> None:
+    model = parse(ADD)
+    text = TensorProto(name="w", data_type=TensorProto.STRING, dims=[1], string_data=[b"a"])
+    model.graph.initializer.append(text)
+    assert "initializer 'w': elements of string" in complaint(model)
+    with pytest.raises(DiagnosticError, match="'w' has elements of string, which is not supported"):
+        array_of_tensor(text, Model(model, "g", None))
 
 
 @pytest.mark.parametrize("location", ["../w.bin", "/etc/passwd", "", "a/../../w.bin", "C:\\w.bin"])
@@ -224,7 +280,8 @@ def test_external_links_that_lead_out(tmp_path: Path) -> None:
     outside.write_bytes(PAIR.tobytes())
     folder.mkdir()
     os.symlink(outside, folder / "w.bin")
-    assert "leads out of the model's folder" in complaint(external(folder, location="w.bin"))
+    message = complaint(external(folder, location="w.bin"))
+    assert "external file 'w.bin' leads out of the model's folder, to" in message
 
 
 @pytest.mark.parametrize(
@@ -245,4 +302,6 @@ def test_external_weights_need_a_folder(tmp_path: Path) -> None:
     (tmp_path / "w.bin").write_bytes(PAIR.tobytes())
     path = external(tmp_path, location="w.bin")
     import_model(path)
-    assert "pass the model's path instead of its bytes" in complaint(path.read_bytes())
+    message = complaint(path.read_bytes())
+    assert "external file 'w.bin' cannot be found: the model came without a folder" in message
+    assert "pass the model's path instead of its bytes" in message
