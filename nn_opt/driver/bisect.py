@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -15,6 +17,7 @@ from nn_opt.instruments.reproducer import pipeline_text
 from nn_opt.ir.counters import Counter, counting
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.verify import verify
+from nn_opt.ir.watching import Tried, title_of, watching
 
 State = tuple[int, ModuleOp]
 """A module after so many passes or rewrites."""
@@ -37,6 +40,34 @@ class Search:
                 self.good = state
             else:
                 self.bad = state
+
+
+@dataclass
+class Rewrites:
+    """Counts the rewrites of a pass, and keeps what the last one was."""
+
+    counter: Counter
+    _fired: tuple[int, str] = (0, "")  # by its number, the pattern that fired last
+
+    @contextmanager
+    def looking_on(self) -> Generator[None]:
+        """While active, rewrites are counted."""
+        with counting(self.counter), watching([self]):
+            yield
+
+    def before_pattern(self, pattern: Tried, op: Operation) -> None:
+        pass
+
+    def after_pattern(self, pattern: Tried, op: Operation, changed: bool) -> None:
+        if changed:
+            self._fired = self.counter.seen + 1, title_of(pattern)
+
+    @property
+    def last(self) -> str:
+        """The last rewrite: its op and, unless that was folded or dead, the pattern."""
+        number, pattern = self._fired
+        by = f" by {pattern}" if number == self.counter.seen else ""
+        return f"{self.counter.last}{by}"
 
 
 def bisect(
@@ -82,22 +113,23 @@ def _search_passes(
 def _rewrites(ctx: Context, step: ModulePass, outer: Search, check: Check, output: str) -> str:
     """Return which rewrite of a pass it is, as far as its debug counter tells."""
     before, after = outer.good[1], outer.bad[1]
-    counters: dict[int, Counter] = {}
+    seen: dict[int, Rewrites] = {}
 
     def advance(_: State, stop: int) -> ModuleOp:
-        counters[stop] = Counter(stop)
+        seen[stop] = Rewrites(Counter(stop))
         reached = before.clone()
-        with counting(counters[stop]):
+        with seen[stop].looking_on():
             step.apply(ctx, reached)
         verify(reached)
         return reached
 
-    everything = Counter()
-    with counting(everything):
+    everything = Rewrites(Counter())
+    with everything.looking_on():
         step.apply(ctx, before.clone())
-    if not everything.seen:
+    count = everything.counter.seen
+    if not count:
         return "  it counts no rewrites, so there is nothing smaller to name\n"
-    search = Search((0, before), (everything.seen, after), advance)
+    search = Search((0, before), (count, after), advance)
     try:
         none = advance((0, before), 0)
         if not check.accepts(none):
@@ -107,8 +139,7 @@ def _rewrites(ctx: Context, step: ModulePass, outer: Search, check: Check, outpu
     except VerifyException:
         return "  its rewrites are needed all together, so there is nothing smaller to name\n"
     number = search.bad[0]
-    what = counters[number].last if number in counters else everything.last
-    report = f"  rewrite {number} of {everything.seen}: {what}"
+    report = f"  rewrite {number} of {count}: {seen.get(number, everything).last}"
     report += f" (--debug-counter={step.name}={number})\n"
     return report + _files(search, f"{output}.rewrite")
 

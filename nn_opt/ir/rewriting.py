@@ -17,7 +17,7 @@ from nn_opt.ir.locations import current_place, set_place
 from nn_opt.ir.locations import fuse_locations as fuse_locations
 from nn_opt.ir.locations import located as located
 from nn_opt.ir.sidecar import let_go
-from nn_opt.ir.watching import active_watchers
+from nn_opt.ir.watching import active_watchers, watched
 
 Rule: TypeAlias = Callable[[Any, PatternRewriter], None]
 """What a conversion does with one type of op: replace or erase it through the rewriter."""
@@ -60,7 +60,7 @@ def convert(root: Operation, rules: Mapping[type[Operation], Rule], *, inner_fir
     listener = PatternRewriterListener(
         operation_removal_handler=[lambda op: gone.update(op.walk())],
     )
-    counter = active_counter()
+    counter, watchers = active_counter(), active_watchers()
     pending = [op for op in root.walk(region_first=inner_first) if type(op) in rules]
     outer = current_place()
     try:
@@ -73,7 +73,10 @@ def convert(root: Operation, rules: Mapping[type[Operation], Rule], *, inner_fir
             set_place(op.location)
             rewriter = PatternRewriter(InsertPoint.before(op))
             rewriter.extend_from_listener(listener)
-            rules[type(op)](op, rewriter)
+            rule = rules[type(op)]
+            if watchers:
+                rule = watched(rule, watchers)
+            rule(op, rewriter)
             if counter is not None and rewriter.has_done_action:
                 counter.count(what)
     finally:

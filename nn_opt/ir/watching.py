@@ -11,8 +11,15 @@ from typing import Any, Protocol, TypeAlias
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-Tried: TypeAlias = RewritePattern | Callable[[Any, PatternRewriter], None]
+Rule: TypeAlias = Callable[[Any, PatternRewriter], None]
+Tried: TypeAlias = RewritePattern | Rule
 """What is tried on an op: a pattern, or the rule of a conversion."""
+
+
+def title_of(tried: Tried) -> str:
+    """Return the name of a pattern or rule, as its author wrote it."""
+    name = getattr(tried, "name", None) or getattr(tried, "__name__", None)
+    return name if isinstance(name, str) else type(tried).__name__
 
 
 class Watcher(Protocol):
@@ -53,3 +60,16 @@ class Watched(RewritePattern):
         self.pattern.match_and_rewrite(op, rewriter)
         for watcher in reversed(self.watchers):
             watcher.after_pattern(self.pattern, op, rewriter.has_done_action)
+
+
+def watched(rule: Rule, watchers: tuple[Watcher, ...]) -> Rule:
+    """Return a rule of a conversion whose watchers are told when it is used."""
+
+    def apply(op: Operation, rewriter: PatternRewriter) -> None:
+        for watcher in watchers:
+            watcher.before_pattern(rule, op)
+        rule(op, rewriter)
+        for watcher in reversed(watchers):
+            watcher.after_pattern(rule, op, rewriter.has_done_action)
+
+    return apply

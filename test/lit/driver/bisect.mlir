@@ -15,7 +15,7 @@
 // CHECK: --canonicalize (pass 3 of 4) makes the command fail
 // CHECK: before: {{.*}}pass-before.mlir
 // CHECK: after: {{.*}}pass-after.mlir
-// CHECK: rewrite 2 of 5: arith.subf at {{.*}}bisect.mlir:33:8 (--debug-counter=canonicalize=2)
+// CHECK: rewrite 2 of 5: arith.subf at {{.*}}bisect.mlir:33:8 by NeutralOperand (--debug-counter=canonicalize=2)
 // BEFORE: arith.subf
 // AFTER-NOT: arith.subf
 // ALREADY: --bisect: the command fails on the input already
