@@ -81,3 +81,11 @@ def test_the_reason_is_said(nodes: str, opset: int) -> None:
         import_model(model)
     assert str(error.value).startswith("g: error: node '")
     assert f"_0': {REFUSALS[nodes, opset]}" in str(error.value)
+
+
+def test_node_and_operator_are_named() -> None:
+    text = "g (float[2] x) => (float[] y) { y = Dropout(x, half, on) }"
+    with pytest.raises(DiagnosticError) as error:
+        import_model(parse(text, 17, CONSTANTS))
+    problem = "node 'Dropout_0': unsupported Dropout: training_mode is on"
+    assert str(error.value) == f"g: error: {problem}"
