@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml Makefile
 	  { echo "error: nn-opt needs Python 3.11 or newer, $(PYTHON) is older; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test,dev,models]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,dev,docs,models]'
 	@touch $@
 
 run: $(STAMP)  ## compile and run a real model, compare it with onnxruntime
@@ -49,8 +49,9 @@ unit: $(STAMP) .models/.fetched .browser/.fetched
 lit: $(STAMP)
 	$(BIN)/lit -q test/lit
 
-docs: $(STAMP)  ## write the generated pages of docs/ anew
+docs: $(STAMP)  ## build the documentation as a site, site/index.html
 	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: $(STAMP)  ## measure against the peers, in turns: on one core, on two, layer by layer
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
@@ -63,4 +64,4 @@ bench-compilers: $(STAMP)  ## measure beside PyTorch, IREE, TVM and tinygrad (2 
 	$(BIN)/python -m bench.compilers
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .ruff_cache

@@ -227,11 +227,7 @@ def run_page(path: Path) -> list[str]:
         child = os.fork()
         if child == 0:
             try:
-                folder = Path(place) / "page"
-                folder.mkdir()
-                os.chdir(folder)
-                os.environ["NN_OPT_CACHE"] = f"{place}/cache"
-                sys.path.insert(0, str(folder))
+                folder = prepare(Path(place))
                 report.write("\n\n".join(Page(path, folder).run()))
             except BaseException:
                 report.write(traceback.format_exc())
@@ -244,15 +240,22 @@ def run_page(path: Path) -> list[str]:
     return [text] if text else []
 
 
+def prepare(place: Path) -> Path:
+    """Make a folder for a page and go there; it has a home and a cache of its own, too."""
+    for name in ("page", "home"):
+        (place / name).mkdir()
+    os.environ["NN_OPT_CACHE"] = str(place / "cache")
+    os.environ["HOME"] = str(place / "home")
+    os.chdir(place / "page")
+    sys.path.insert(0, str(place / "page"))
+    return place / "page"
+
+
 def fill_in(path: Path) -> None:
     """Write into a page what its commands print, and excerpts as they are now."""
     preload()
     with tempfile.TemporaryDirectory() as place:
-        os.environ["NN_OPT_CACHE"] = f"{place}/cache"
-        folder = Path(place) / "page"
-        folder.mkdir()
-        os.chdir(folder)
-        sys.path.insert(0, str(folder))
+        folder = prepare(Path(place))
         page, text = Page(path, folder), path.read_text()
         changes: list[tuple[tuple[int, int], str]] = []
         for step in steps_of(path):
