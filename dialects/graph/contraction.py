@@ -126,7 +126,7 @@ class MatmulOp(GraphOp):
             return packed
         columns = self.columns.value.data
         if not 0 < columns <= packed:
-            raise ValueError(f"columns is {columns}, and {packed} are packed")
+            raise ValueError(f"columns is {columns}, expected 1 to {packed}, as many as are packed")
         return columns
 
 

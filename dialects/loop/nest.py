@@ -118,8 +118,8 @@ class ForOp(IRDLOperation):
     def parse(cls, parser: Parser) -> ForOp:
         index = parser.parse_argument(expect_type=False)
         parser.parse_punctuation("=")
-        if parser.parse_integer() != 0:
-            parser.raise_error("a loop.for starts at 0")
+        if (start := parser.parse_integer()) != 0:
+            parser.raise_error(f"the loop starts at {start}, expected 0")
         parser.parse_keyword("to")
         extent = parser.parse_integer()
         kind = ForKind.SERIAL
@@ -199,8 +199,8 @@ def parse_condition(parser: Parser) -> tuple[AffineExpr, list[SSAValue]]:
     result = parse_index(parser)
     parser.parse_punctuation(">")
     parser.parse_punctuation("=")
-    if parser.parse_integer() != 0:
-        parser.raise_error("a condition compares with 0")
+    if (bound := parser.parse_integer()) != 0:
+        parser.raise_error(f"the condition compares with {bound}, expected 0")
     return result
 
 

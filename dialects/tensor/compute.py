@@ -206,8 +206,7 @@ class ComputeOp(IRDLOperation):
     def yield_problems(self) -> list[str]:
         wanted = [element_type(result) for result in self.result] * math.prod(self.stacked)
         terminator = self.body.block.last_op
-        if not isinstance(terminator, YieldOp):
-            return ["body does not end in tensor.yield"]
+        assert isinstance(terminator, YieldOp), "its trait asks for a tensor.yield"
         actual = [value.type for value in terminator.operands]
         if actual == wanted:
             return []

@@ -154,8 +154,7 @@ class ScanOp(IRDLOperation):
             problem = f"body takes {_types(actual)}, expected {_types(wanted)}"
             raise VerifyException(complaint(self, problem, hint="states first, then slices"))
         terminator = self.body.block.last_op
-        if not isinstance(terminator, YieldOp):
-            raise VerifyException(complaint(self, "body does not end in tensor.yield"))
+        assert isinstance(terminator, YieldOp), "its trait asks for a tensor.yield"
         yields = [value.type for value in terminator.operands]
         wanted = [value.type for value in self.outputs[: self.states]]
         wanted += [_slice(value) for value in self.outputs[self.states :]]

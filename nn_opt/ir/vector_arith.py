@@ -106,7 +106,7 @@ def _verify_cast(op: IRDLOperation) -> None:
 def _verify_comparison(op: IRDLOperation) -> None:
     op.get_irdl_definition().verify(op)
     types = [value.type for value in (*op.operands, *op.results)]
-    _require(types[0] == types[1], f"compares {types[0]} with {types[1]}")
+    _require(types[0] == types[1], f"compares {types[0]} with {types[1]}, expected equal types")
     if lanes_of(types[0]) is not None:
         wanted = bool_like(types[0])
         _require(types[2] == wanted, f"gives {types[2]}, expected {wanted}")
