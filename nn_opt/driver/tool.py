@@ -189,14 +189,14 @@ def _transform(chunk: Chunk, options: Options, pipeline: Pipeline, observers: Ob
         from nn_opt.ir.target import set_target, target_named
 
         set_target(module, target_named(options.target).name)
-    if options.bisect is not None:
-        passes = [step for step in pipeline if observers.disabled.should_run(step, module)]
-        return _bisect(ctx, module, options, passes)
     instruments = observers.instruments(chunk.part)
     if options.explore:
         from nn_opt.explorer.command import explore_module
 
         return explore_module(ctx, module, pipeline, chunk, options, instruments)
+    if options.bisect is not None:
+        passes = [step for step in pipeline if observers.disabled.should_run(step, module)]
+        return _bisect(ctx, module, options, passes)
     pipeline.apply(ctx, module, instruments)
     if options.reduce is not None:
         from nn_opt.driver.reduce import reduce_module
@@ -228,7 +228,7 @@ def _emit(module: ModuleOp, options: Options) -> str:
     if options.emit == "llvm-ir":
         from nn_opt.backends import llvm
 
-        return llvm.print_module(module)
+        return llvm.print_module(module, debug_info=options.debug_info)
     return print_module(module, generic=options.print_op_generic, locations=options.print_locations)
 
 

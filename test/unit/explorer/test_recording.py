@@ -1,0 +1,325 @@
+"""What is kept of a run: text by function, the lines of ops, lineage, and what passes said."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import CallSiteLoc, ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+import nn_opt
+from bench.models import SMALL
+from nn_opt.explorer.api import run_explored
+from nn_opt.explorer.recorder import Recorder
+from nn_opt.explorer.snapshots import FUNCTION, parts_of
+from nn_opt.explorer.sources import text_source
+from nn_opt.ir.parsing import make_context
+from nn_opt.ir.printing import print_module
+
+TEXT = """\
+func.func @main(%x: tensor<1x3x8x8xf32>, %w: tensor<8x3x3x3xf32>) -> tensor<1x8x8x8xf32> {
+  %0 = graph.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x3x8x8xf32>, tensor<8x3x3x3xf32>) -> tensor<1x8x8x8xf32>
+  %1 = graph.relu %0 : tensor<1x8x8x8xf32>
+  %2 = graph.relu %1 : tensor<1x8x8x8xf32>
+  %3 = graph.exp %x : tensor<1x3x8x8xf32>
+  func.return %2 : tensor<1x8x8x8xf32>
+}
+"""  # noqa: E501
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """Return what a page carries."""
+    match = re.search(r'id="data">([A-Za-z0-9+/=]*)</script>', page)
+    assert match is not None
+    return json.loads(zlib.decompress(base64.b64decode(match[1])))
+
+
+def explored(text: str, pipeline: str) -> dict[str, Any]:
+    found = nn_opt.explore(text, pipeline)
+    assert found.error is None
+    return data_of(found.html)
+
+
+def lines_of(data: dict[str, Any], snapshot: int) -> list[str]:
+    """Return the line of each op of a snapshot, in order."""
+    lines: list[str] = []
+    for item in data["snapshots"][snapshot]:
+        part, at = data["parts"][item["part"]], 0
+        texts = part["text"].split("\n")
+        for step in part["lines"]:
+            at += step
+            lines.append(texts[at].strip())
+    return lines
+
+
+def origins_of(data: dict[str, Any], snapshot: int) -> list[list[int]]:
+    """Return the numbers of the ops that each op of a snapshot came from."""
+    before: dict[tuple[str, str], int] = {}
+    position = 0
+    for item in data["snapshots"][snapshot - 1]:
+        before[item["kind"], item["name"]] = position
+        position += len(data["parts"][item["part"]]["lines"])
+    origins: list[list[int]] = []
+    for item in data["snapshots"][snapshot]:
+        if item["from"] == 0:
+            count = len(data["parts"][item["part"]]["lines"])
+            first = before[item["kind"], item["name"]]
+            origins += [[first + k] for k in range(count)]
+        else:
+            origins += [found if isinstance(found, list) else [found] for found in item["from"]]
+    return origins
+
+
+def number(lines: list[str], start: str) -> int:
+    """Return which line is the one that holds a text."""
+    (found,) = (k for k, line in enumerate(lines) if start in line)
+    return found
+
+
+def test_parts_joined_are_the_module():
+    module = nn_opt.parse(TEXT)
+    for step in nn_opt.Pipeline("compile"):
+        step.apply(make_context(), module)
+        parts = parts_of(module)
+        assert "\n".join(part.text for part in parts) + "\n" == print_module(module), step.name
+        for part in parts:
+            texts = part.text.split("\n")
+            for op, line in zip(part.ops, part.lines, strict=True):
+                assert op.name in texts[line], step.name
+
+
+def test_each_function_is_a_part():
+    module = nn_opt.parse(TEXT)
+    for step in nn_opt.Pipeline("optimize-graph,outline-kernels"):
+        step.apply(make_context(), module)
+    functions = [part.name for part in parts_of(module) if part.kind == FUNCTION]
+    assert functions == ["main", "conv_relu_0"]
+
+
+def test_equal_parts_are_stored_once():
+    data = explored(TEXT, "infer-shapes,cse,cse")
+    assert [len(snapshot) for snapshot in data["snapshots"]] == [3, 3, 3, 3]
+    assert len(data["parts"]) == 3
+
+
+def test_ops_in_a_fused_region_come_from_those_outside():
+    data = explored(TEXT, "canonicalize,fuse-ops")
+    before, after, origins = lines_of(data, 1), lines_of(data, 2), origins_of(data, 2)
+    for op in ("graph.conv", "graph.relu"):
+        assert origins[number(after, op)] == [number(before, op)]
+    assert origins[number(after, "graph.fused")][0] == number(before, "graph.conv")
+
+
+def test_an_op_that_stays_when_another_goes_is_its_own_origin():
+    data = explored(TEXT, "dce")
+    before, after, origins = lines_of(data, 0), lines_of(data, 1), origins_of(data, 1)
+    assert len(after) == len(before) - 1
+    for k, line in enumerate(after):
+        assert origins[k] == [before.index(line)]
+
+
+def test_every_op_of_a_compiled_model_has_an_origin():
+    data = explored(TEXT, "compile")
+    for k in range(1, len(data["snapshots"])):
+        lines, before = lines_of(data, k), len(lines_of(data, k - 1))
+        for line, origins in zip(lines, origins_of(data, k), strict=True):
+            assert origins, f"after {data['steps'][k - 1]['name']}: {line}"
+            assert all(0 <= origin < before for origin in origins)
+
+
+def test_places_lead_to_lines_of_the_source():
+    data = explored(TEXT, "compile")
+    last = data["snapshots"][-1]
+    found: set[int] = set()
+    for item in last:
+        part = data["parts"][item["part"]]
+        found |= {line for place in part["places"] for line in data["places"][place]}
+    assert {1, 2} <= found <= set(range(len(TEXT.split("\n"))))
+
+
+@pytest.mark.parametrize("name", ["squeezenet1_1", "bert_tiny", "lstm"])
+def test_being_watched_changes_nothing(name: str):
+    model = SMALL[name](name)
+    alone, watched = nn_opt.import_model(model), nn_opt.import_model(model)
+    pipeline = nn_opt.Pipeline("compile")
+    pipeline.apply(make_context(), alone)
+    pipeline.apply(make_context(), watched, [Recorder(watched, text_source("", ""), [], {})])
+    assert print_module(watched, locations=True) == print_module(alone, locations=True)
+    assert not any(isinstance(op.location, CallSiteLoc) for op in watched.walk())
+
+
+def test_what_a_pass_says_and_counts_is_kept_with_it():
+    data = explored(TEXT, "cse,fuse-ops")
+    quiet, fuse = data["steps"]
+    assert quiet["counts"] == []
+    assert quiet["remarks"] == []
+    assert ["kernels-formed", 2] in [row[:2] for row in fuse["counts"]]
+    assert fuse["spec"].startswith("fuse-ops{max-depth=")
+    assert fuse["doc"].startswith("Group ops into kernels")
+
+
+def test_patterns_that_fired_name_the_ops_they_fired_on():
+    data = explored(TEXT, "canonicalize")
+    lines = lines_of(data, 0)
+    fired = {name: ops for name, _, changed, ops in data["steps"][0]["rewrites"] if changed}
+    relus = [k for k, line in enumerate(lines) if "graph.relu" in line]
+    assert any(set(ops) & set(relus) for ops in fired.values())
+    for name, tried, changed, ops in data["steps"][0]["rewrites"]:
+        assert tried >= changed == len(ops), name
+
+
+def test_a_graph_has_the_edges_of_the_operands():
+    data = explored(TEXT, "fuse-ops")
+    main = next(item for item in data["snapshots"][0] if item["name"] == "main")
+    graph = data["parts"][main["part"]]["graph"]
+    names = [node[1] for node in graph["nodes"]]
+    assert names == ["x", "w", "graph.conv", "graph.relu", "graph.relu", "graph.exp", "outputs"]
+    edges = {(source, target) for source, target, _ in graph["edges"]}
+    assert edges == {(0, 2), (1, 2), (2, 3), (3, 4), (0, 5), (4, 6)}
+    fused = next(item for item in data["snapshots"][1] if item["name"] == "main")
+    rows = [node[4] for node in data["parts"][fused["part"]]["graph"]["nodes"]]
+    assert ["graph.conv", "graph.relu", "graph.relu"] in [[n for n, _ in row] for row in rows]
+
+
+def test_calls_on_buffers_have_the_edges_of_what_they_write_and_read():
+    data = data_of(nn_opt.explore(two_kernels(), "compile").html)
+    k = next(k for k, step in enumerate(data["steps"]) if step["name"] == "plan-memory") + 1
+    main = next(item for item in data["snapshots"][k] if item["name"] == "main")
+    graph = data["parts"][main["part"]]["graph"]
+    calls = [k for k, node in enumerate(graph["nodes"]) if node[0] == "call"]
+    edges = {(source, target) for source, target, _ in graph["edges"]}
+    assert len(calls) == 2
+    assert tuple(calls) in edges
+    assert any(graph["nodes"][target][0] == "output" for source, target in edges)
+
+
+def two_kernels() -> str:
+    return TEXT.replace("%2 = graph.relu %1", "%2 = graph.softmax %1 axis 3").replace(
+        "  %3 = graph.exp %x : tensor<1x3x8x8xf32>\n", ""
+    )
+
+
+def test_the_memory_plan_is_that_of_the_module():
+    found = data_of(nn_opt.explore(two_kernels(), "compile").html)
+    (memory,) = found["memory"].values()
+    (box,) = memory["boxes"]
+    assert box["end"] - box["start"] == 4 * 8 * 8 * 8
+    assert memory["size"] == memory["lower_bound"] == box["end"]
+    assert memory["steps"][box["first"]].startswith("conv")
+    assert memory["steps"][box["last"]].startswith("softmax")
+    (k,) = map(int, found["memory"])
+    main = next(item for item in found["snapshots"][k] if item["name"] == "main")
+    part = found["parts"][main["part"]]
+    line = part["text"].split("\n")[sum(part["lines"][: box["op"] + 1])]
+    assert "loop.view %arena" in line
+
+
+def test_generated_text_is_split_by_function():
+    data = explored(TEXT, "compile")
+    llvm, assembly = data["emitted"]
+    assert [llvm["name"], assembly["name"]] == ["llvm-ir", "assembly"]
+    for emitter in (llvm, assembly):
+        names = [piece["name"] for piece in emitter["pieces"]]
+        assert "nn_main" in names
+        assert "conv_relu_0" in names
+    kernel = next(piece for piece in llvm["pieces"] if piece["name"] == "conv_relu_0")
+    assert kernel["text"].startswith("define")
+    assert kernel["text"].endswith("}")
+    kernel = next(piece for piece in assembly["pieces"] if piece["name"] == "conv_relu_0")
+    assert "conv_relu_0:" in kernel["text"]
+    assert "nn_main:" not in kernel["text"]
+
+
+def test_nothing_is_generated_before_the_last_level():
+    assert explored(TEXT, "optimize-graph")["emitted"] == []
+
+
+class Stumble(ModulePass):
+    """Erases the last op but the return, then fails."""
+
+    name = "stumble"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = next(iter(op.ops)).regions[0].block
+        last = block.last_op
+        assert last is not None
+        assert last.prev_op is not None
+        last.prev_op.detach()
+        raise PassFailedException("here: error: it did not work")
+
+
+def test_a_failing_pass_is_shown_with_what_it_left():
+    found = nn_opt.explore(TEXT, nn_opt.Pipeline("cse", Stumble(), "dce"))
+    assert isinstance(found.error, PassFailedException)
+    data = data_of(found.html)
+    assert [step["name"] for step in data["steps"]] == ["cse", "stumble"]
+    assert data["steps"][1]["error"] == data["error"] == "here: error: it did not work"
+    assert data["steps"][0]["error"] == ""
+    assert len(lines_of(data, 2)) == len(lines_of(data, 1)) - 1
+    assert [member["step"] for member in data["pipeline"]] == [0, 1, None]
+
+
+class Tangle(ModulePass):
+    """Leaves a module that cannot be printed."""
+
+    name = "tangle"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        function = next(iter(op.ops))
+        function.properties.clear()
+        raise PassFailedException("here: error: a tangle")
+
+
+def test_what_cannot_be_printed_is_left_out():
+    found = nn_opt.explore(TEXT, nn_opt.Pipeline(Tangle()))
+    data = data_of(found.html)
+    assert data["error"] == "here: error: a tangle"
+    assert lines_of(data, 1) == lines_of(data, 0)
+
+
+def test_an_instrument_that_objects_blames_the_pass():
+    class Objection(nn_opt.Instrument):
+        def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
+            raise PassFailedException(f"not {step.name}")
+
+    module = nn_opt.parse(TEXT)
+    source = text_source("t", TEXT)
+    pipeline = nn_opt.Pipeline("dce,cse")
+    found = run_explored(make_context(), module, pipeline, source, instruments=[Objection()])
+    data = data_of(found.html)
+    assert data["steps"][0]["error"] == "not dce"
+    assert len(data["snapshots"]) == 2
+    assert len(data["steps"]) == 1
+
+
+def test_a_model_is_shown_by_its_nodes(tmp_path: Path):
+    model = SMALL["mlp"]("mlp")
+    path = tmp_path / "mlp.onnx"
+    path.write_bytes(model.SerializeToString())
+    data = data_of(nn_opt.explore(path, "optimize-graph").html)
+    assert data["source"]["kind"] == "onnx"
+    assert data["source"]["name"] == str(path)
+    nodes = model.graph.node
+    assert len(data["source"]["lines"]) == len(nodes)
+    assert f"{nodes[0].op_type}({', '.join(nodes[0].input)})" in data["source"]["lines"][0]
+    main = next(item for item in data["snapshots"][0] if item["name"] == "main")
+    part = data["parts"][main["part"]]
+    named = {line for place in part["places"] for line in data["places"][place]}
+    assert named == set(range(len(nodes)))
+
+
+def test_a_page_can_be_written_and_framed(tmp_path: Path):
+    found = nn_opt.explore(nn_opt.parse(TEXT), "cse", path=tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == found.html
+    frame = found._repr_html_()
+    assert frame.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    assert 'sandbox="allow-scripts"' in frame
+    assert frame.count("<") == 2
