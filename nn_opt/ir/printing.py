@@ -7,10 +7,10 @@ from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.printer import Printer
 
 from nn_opt.ir.diagnostics import name_of
 from nn_opt.ir.locations import place_arguments
+from nn_opt.ir.quick_printer import QuickPrinter
 from nn_opt.ir.recursion import allow_deep_nesting, unbounded
 
 DenseElement: TypeAlias = AnyFloat | IntegerType | IndexType
@@ -18,26 +18,8 @@ _DEEPEST = 100  # levels of indentation: those of 10,000 regions would be 200 MB
 _BRIEF = 60  # characters of an attribute in a summary
 
 
-class ExactPrinter(Printer):
-    """xDSL's printer, but zeros of both signs are no splat of one of them.
-
-    `print_string` and `print_ssa_value` do what xDSL's do, with fewer calls.
-    """
-
-    def print_string(self, text: str, *, indent: int | None = None) -> None:
-        if "\n" in text:
-            super().print_string(text, indent=indent)
-            return
-        self._current_column += len(text)
-        self.stream.write(text)
-
-    def print_ssa_value(self, value: SSAValue) -> str:
-        name = self._ssa_values.get(value)
-        if name is None:
-            return super().print_ssa_value(value)
-        self._current_column += len(name) + 1
-        self.stream.write(f"%{name}")
-        return name
+class ExactPrinter(QuickPrinter):
+    """xDSL's printer, but zeros of both signs are no splat of one of them."""
 
     @unbounded
     def print_region(self, region: Region, *args: Any, **kwargs: Any) -> None:

@@ -32,7 +32,7 @@ def outcome(make: type[QuickParser | Parser], ctx: Context, text: str) -> tuple[
         return ("module", print_module(make(ctx, text, "m.mlir").parse_module(), generic=True))
     except ParseError as error:
         return (error.msg, error.span.start, error.span.end)
-    except (VerifyException, DiagnosticException, ValueError, OverflowError) as error:
+    except (VerifyException, DiagnosticException, ValueError, OverflowError, KeyError) as error:
         return (type(error), str(error))
 
 
