@@ -12,6 +12,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
+SESSION = re.compile(r"^( *```)console$", re.MULTILINE)
 NOT_RUN = re.compile(r"^<!-- not run: (.*?) -->$", re.MULTILINE)
 LANGUAGES = {".py": "python", ".mlir": "mlir", ".md": "markdown", ".ll": "llvm", ".toml": "toml"}
 TOP_PAGES = ("CONTRIBUTING.md",)  # pages outside docs/ that are pages here, too
@@ -66,4 +67,5 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         return os.path.relpath(target, here or ".") + (match["anchor"] or "")
 
     text = LINK.sub(to_page, markdown) if not page.file.src_uri.startswith("source/") else markdown
+    text = SESSION.sub(r"\1nn-opt-console", text)  # git hosts know the other name
     return NOT_RUN.sub(r'<p class="not-run">Not run by the tests: \1.</p>', text)

@@ -1,18 +1,24 @@
-"""A Pygments lexer for the IR: code blocks named `mlir` or `nn-opt`, and files ending in .mlir."""
+"""Pygments lexers: of the IR, `mlir` or `nn-opt`, and of dialogues with a shell that print IR."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from pygments.lexer import (
+    Lexer,
     RegexLexer,
     bygroups,  # pyright: ignore[reportUnknownVariableType]  (pygments has no types for it)
     default,
     include,
     words,
 )
+from pygments.lexers.diff import DiffLexer
+from pygments.lexers.shell import BashLexer
 from pygments.token import (
     Comment,
+    Generic,
     Keyword,
     Name,
     Number,
@@ -117,3 +123,37 @@ class MlirLexer(RegexLexer):
             include("root"),
         ],
     }
+
+
+_IR = re.compile(r"^\s*(?:[%^]\w|builtin\.|func\.|module\b|sched\.|llvm\.|#|.*\) ->)", re.MULTILINE)
+
+
+class SessionLexer(Lexer):
+    """Commands after `$ `, and what they print: IR, a diff, or any text."""
+
+    name = "nn-opt session"
+    aliases: ClassVar = ["nn-opt-console"]
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, Any, str]]:
+        """Yield the place, kind and text of each word."""
+        at = 0
+        for part in re.findall(r"\$ (?:.*\\\n)*.*\n?|(?:(?!\$ ).*\n|(?!\$ ).+)+", text):
+            yield from self._part(part, at)
+            at += len(part)
+
+    def _part(self, part: str, at: int) -> Iterator[tuple[int, Any, str]]:
+        if part.startswith("$ "):
+            yield at, Generic.Prompt, "$ "
+            for offset, kind, word in BashLexer().get_tokens_unprocessed(part[2:]):
+                yield at + 2 + offset, kind, word
+        elif part.startswith("--- "):
+            yield from _moved(DiffLexer(), part, at)
+        elif _IR.search(part) and "error: " not in part:
+            yield from _moved(MlirLexer(), part, at)
+        else:
+            yield at, Generic.Output, part
+
+
+def _moved(lexer: Lexer, text: str, at: int) -> Iterator[tuple[int, Any, str]]:
+    for offset, kind, word in lexer.get_tokens_unprocessed(text):
+        yield at + offset, kind, word

@@ -124,7 +124,7 @@ def op_entry(op: type[IRDLOperation], examples: Sequence[str]) -> str:
         "Regions": [part(n, d, "") for n, d in definition.regions],
         "Traits": sorted(type(trait).__name__ for trait in op.traits.traits),
     }
-    lines += [f"- {kind}: {', '.join(names)}" for kind, names in kinds.items() if names]
+    lines.append(". ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names))
     return "\n".join([*lines, ""])
 
 

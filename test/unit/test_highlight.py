@@ -9,9 +9,19 @@ import pytest
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
-from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punctuation, String
+from pygments.token import (
+    Comment,
+    Error,
+    Generic,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    Punctuation,
+    String,
+)
 
-from nn_opt.highlight import MlirLexer
+from nn_opt.highlight import MlirLexer, SessionLexer
 
 LIT = Path(__file__).resolve().parents[1] / "lit"
 
@@ -79,9 +89,11 @@ def test_a_string_that_is_not_closed_ends_with_its_line():
 
 def test_pygments_finds_the_lexer():
     found = entry_points(group="pygments.lexers")
-    assert [point.value for point in found if point.name == "nn-opt"] == [
-        "nn_opt.highlight:MlirLexer"
-    ]
+    ours = {point.name: point.value for point in found if point.value.startswith("nn_opt.")}
+    assert ours == {
+        "nn-opt": "nn_opt.highlight:MlirLexer",
+        "nn-opt-console": "nn_opt.highlight:SessionLexer",
+    }
     for name in ("mlir", "nn-opt"):
         assert get_lexer_by_name(name).name == "MLIR"
     assert isinstance(get_lexer_for_filename("in.mlir"), MlirLexer)
@@ -90,3 +102,30 @@ def test_pygments_finds_the_lexer():
 def test_html():
     html = highlight("%x = graph.relu %y : tensor<2xf32>", MlirLexer(), HtmlFormatter())
     assert '<span class="nv">%x</span>' in html
+
+
+SESSION = """$ nn-opt --cse \\
+    in.mlir
+%x = graph.relu %y : tensor<2xf32>
+$ nn-opt --print-ir-change in.mlir
+--- before cse
++++ after cse
+@@ -1,1 +1,0 @@
+-    %b = arith.addf %x, %y : f32
+$ nn-opt none.mlir
+none.mlir: error: No such file
+"""
+
+
+def test_a_session_is_commands_and_what_they_print():
+    tokens = list(SessionLexer(ensurenl=False, stripnl=False).get_tokens(SESSION))
+    assert "".join(word for _, word in tokens) == SESSION
+    assert [word for kind, word in tokens if kind is Generic.Prompt] == ["$ "] * 3
+    assert (Name.Builtin, "graph.relu") in tokens
+    assert (Generic.Inserted, "+++ after cse") in tokens
+    assert (Generic.Output, "none.mlir: error: No such file\n") in tokens
+
+
+def test_places_of_a_session_are_those_of_its_text():
+    for at, _, word in SessionLexer().get_tokens_unprocessed(SESSION):
+        assert SESSION[at : at + len(word)] == word
