@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: pipeline, passes, dialects, command line.
+"""Write what is made from the code: pages of docs/, and the type stub of `nn_opt.passes`.
 
 python docs/generate.py
 """
@@ -16,6 +16,7 @@ sys.path.insert(0, str(HERE / "generators"))
 from command_pages import command_page  # noqa: E402 (found by the line before)
 from dialect_pages import DIALECTS, dialect_page, index_page  # noqa: E402
 from pass_pages import passes_page  # noqa: E402
+from pass_stub import pass_stub  # noqa: E402
 from pipeline_page import pipeline_page  # noqa: E402
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -23,6 +24,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "passes.md": passes_page,
     "dialects.md": index_page,
     "command-line.md": command_page,
+    "../passes/__init__.pyi": pass_stub,
     **{f"dialects/{d.name}.md": partial(dialect_page, d) for d in DIALECTS},
 }
 

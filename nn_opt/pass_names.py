@@ -14,7 +14,7 @@ from nn_opt.pass_specs import field_types, suggestion
 from nn_opt.pipeline import Pipeline
 from nn_opt.pipelines import PIPELINES
 from nn_opt.plans import Group
-from nn_opt.registry import PASSES, discover, load_pass
+from nn_opt.registry import XDSL, discover, load_pass, names_like
 
 
 def camel_case(name: str) -> str:
@@ -23,9 +23,9 @@ def camel_case(name: str) -> str:
 
 
 def names() -> list[str]:
-    """Return all names, those of installed packages too."""
+    """Return all names, those of installed packages and of xDSL too."""
     discover()
-    return sorted(map(camel_case, (*PASSES, *PIPELINES)))
+    return sorted(_table(XDSL))
 
 
 def named(name: str) -> Any:
@@ -33,9 +33,9 @@ def named(name: str) -> Any:
 
     Raises: AttributeError for another name.
     """
-    known = _table()
+    known = _table(name)
     if name not in known and discover():
-        known = _table()
+        known = _table(name)
     if name not in known:
         hint = suggestion(name, list(known)).strip().removeprefix("hint: ")
         raise AttributeError(f"nn_opt.passes has no {name!r}" + (f"; {hint}" if hint else ""))
@@ -43,8 +43,10 @@ def named(name: str) -> Any:
     return _pipeline(flag) if flag in PIPELINES else _pass(load_pass(flag))
 
 
-def _table() -> dict[str, str]:
-    return {camel_case(name): name for name in (*PASSES, *PIPELINES)}
+def _table(name: str) -> dict[str, str]:
+    """Return the flags of all names; of xDSL's passes only if one of them may be meant."""
+    flags = (*names_like(name.lower()), *PIPELINES)
+    return {camel_case(flag): flag for flag in flags}
 
 
 class _Checked(ABCMeta):

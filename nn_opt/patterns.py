@@ -107,7 +107,7 @@ def _resolved(function: Function, parameter: Parameter, names: Mapping[str, Any]
     holder = SimpleNamespace(__annotations__={"it": parameter.annotation})
     try:
         return typing.get_type_hints(holder, function.__globals__, dict(names))["it"]
-    except NameError as error:
+    except (NameError, AttributeError, SyntaxError) as error:
         where = f"{function.__name__}: annotation {parameter.annotation!r} of {parameter.name!r}"
         raise TypeError(f"{where}: {error}") from error
 
