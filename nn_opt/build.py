@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,7 @@ def build(
     *,
     deterministic: bool = False,
     profile: bool = False,
+    debug_info: bool = False,
     progress: Progress | None = None,
     pack: Pack = pack_weights,
 ) -> Artifact:
@@ -88,16 +89,21 @@ def build(
 
     Raises: VerifyException, PassFailedException or DiagnosticError for what cannot be compiled.
     """
+    run = partial(
+        lower,
+        module,
+        target,
+        options,
+        deterministic=deterministic,
+        debug_info=debug_info,
+        progress=progress,
+    )
     if profile:
-        lowered = lower(
-            module, target, options, deterministic=deterministic, profile=True, progress=progress
-        )
-        return _finished(lowered, NO_CREW, pack)
-    with crew_for(module, target, options, deterministic=deterministic) as crew:
-        lowered = lower(
-            module, target, options, deterministic=deterministic, progress=progress, crew=crew
-        )
-        return _finished(lowered, crew, pack)
+        return _finished(run(profile=True), NO_CREW, pack)
+    with crew_for(
+        module, target, options, deterministic=deterministic, debug_info=debug_info
+    ) as crew:
+        return _finished(run(crew=crew), crew, pack)
 
 
 def _finished(lowered: Lowered, crew: Crew, pack: Pack) -> Artifact:
@@ -116,6 +122,7 @@ def lower(
     *,
     deterministic: bool = False,
     profile: bool = False,
+    debug_info: bool = False,
     progress: Progress | None = None,
     crew: Crew = NO_CREW,
 ) -> Lowered:
@@ -134,7 +141,7 @@ def lower(
         if profile:
             _lower(module, plan, Watch(None), expand("insert-timers"))
         watch.step("emit-object")
-        text = print_llvm(module)
+        text = print_llvm(module, debug_info=debug_info)
     arrays, offsets, size = weights_of(module)
     manifest = replace(
         manifest,

@@ -52,6 +52,7 @@ def compile(
     winograd: str = "auto",
     precision: str = "f32",
     deterministic: bool = False,
+    debug_info: bool = False,
     cache: bool | str | Path = True,
     progress: Progress | None = None,
 ) -> Model:
@@ -63,7 +64,8 @@ def compile(
     1e-5 of the outputs instead of 1e-6; "off" does not. `precision` "bf16" lets convolutions and
     matmuls multiply in bf16, at an error of some 1e-2 of the outputs, on a machine that can.
     `deterministic` results have the same bits on machines with any width of vectors; with any
-    number of threads, all results have.
+    number of threads, all results have. `debug_info` lets debuggers and profilers name the model's
+    nodes; the code is the same.
 
     Raises: DiagnosticError, VerifyException or PassFailedException for a model that cannot be
     compiled, RuntimeFault for one that cannot run on this machine, TypeError for no model at all.
@@ -83,6 +85,7 @@ def compile(
     builder.progress = progress
     builder.options = f"winograd={winograd} precision={precision}"
     builder.deterministic = deterministic
+    builder.debug_info = debug_info
     return Model(builder.signature(), builder, count)
 
 
@@ -92,6 +95,7 @@ class Builder:
     progress: Progress | None = None
     options: str = ""  # of the pipeline
     deterministic: bool = False
+    debug_info: bool = False
 
     def __init__(
         self, origin: Origin, target: str, dims: Dims, shapes: ShapeMap, cache: Cache
@@ -109,6 +113,7 @@ class Builder:
         binding = json.dumps([self._dims, self._shapes, self.deterministic], sort_keys=True)
         if self._cache.folder is not None:
             stamp = [nn_opt.__version__, sources_stamp(), machine_stamp(self._target), binding]
+            stamp += ["debug", *self._origin.places()] if self.debug_info else []
             self._key = key_of([*stamp, self.options, *self._origin.content()])
         known = self._cache.load(self._key)
         if known is not None and self._is_current(known.manifest):
@@ -150,6 +155,7 @@ class Builder:
                 self.options,
                 deterministic=self.deterministic,
                 profile=profile,
+                debug_info=self.debug_info,
                 progress=self.progress,
                 pack=pack,
             )

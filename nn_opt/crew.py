@@ -47,7 +47,7 @@ class HelperDied(RuntimeFault):
 class Helper:
     """Another process, which lowers what it is given."""
 
-    def __init__(self, target: str, options: str) -> None:
+    def __init__(self, target: str, options: str, debug_info: bool = False) -> None:
         """Start it.
 
         Raises: OSError if no process can be started.
@@ -65,7 +65,7 @@ class Helper:
             )
         self._channel = ours
         self._stream: Any = ours.makefile("rwb")
-        self._send([target, options])
+        self._send([target, options, debug_info])
 
     def lower(self, queue: deque[ModuleOp]) -> list[FuncOp]:
         """Lower kernels from a queue that others take from, too; return their declarations."""
@@ -172,14 +172,16 @@ class Crew:
 NO_CREW = Crew([])
 
 
-def crew_for(module: ModuleOp, target: str, options: str, *, deterministic: bool) -> Crew:
+def crew_for(
+    module: ModuleOp, target: str, options: str, *, deterministic: bool, debug_info: bool = False
+) -> Crew:
     """Return a crew for a model: with helpers if the process may use several cores."""
     worth = sum(1 for _ in module.walk()) >= WORTH and can_help()
     count = min(available_threads() - 1, MOST) if worth else 0
     helpers: list[Helper] = []
     try:
         for _ in range(count):
-            helpers.append(Helper(target, options))
+            helpers.append(Helper(target, options, debug_info))
     except OSError:  # no more processes are allowed: there is less help, and the same result
         pass
     return Crew(helpers)

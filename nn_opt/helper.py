@@ -24,7 +24,8 @@ from nn_opt.pipelines import COMPILE, expand, run_passes, scheduling_at_once, st
 class Kernels:
     """The kernels that came here, until they are emitted as one object file."""
 
-    def __init__(self, target: str, options: str) -> None:
+    def __init__(self, target: str, options: str, debug_info: bool = False) -> None:
+        self._debug_info = debug_info
         self._machine = target_named(target)
         _, self._each, (_, *self._last) = stages(scheduling_at_once(expand(COMPILE, options)))
         self._module = ModuleOp([])
@@ -39,7 +40,7 @@ class Kernels:
         kernel.detach()
         self._module.body.block.add_op(kernel)
         self._module.attributes |= module.attributes
-        return print_module(ModuleOp([declared]))
+        return print_module(ModuleOp([declared]), locations=True)
 
     def emit(self, aliases: dict[str, list[int]]) -> bytes:
         """Return the object file of all kernels, some of whose arguments may be one buffer."""
@@ -47,7 +48,8 @@ class Kernels:
             if isinstance(kernel, FuncOp) and (places := aliases.get(kernel.sym_name.data)):
                 kernel.attributes[ALIASES] = DenseArrayBase.from_list(i64, places)
         run_passes(make_context(), self._module, self._last)
-        return emit_object(print_llvm(self._module), self._machine)
+        text = print_llvm(self._module, debug_info=self._debug_info)
+        return emit_object(text, self._machine)
 
 
 def serve(descriptor: int) -> None:

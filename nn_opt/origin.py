@@ -29,6 +29,10 @@ class Origin(Protocol):
         """Yield what tells this model from any other, without importing a compiler."""
         ...
 
+    def places(self) -> Iterator[str]:
+        """Yield what debug information tells besides the content: where the model's file is."""
+        ...
+
     def signature(self, dims: Dims, shapes: ShapeMap) -> Manifest:
         """Return the inputs and outputs, sizes that stay unknown being names."""
         ...
@@ -91,6 +95,10 @@ class Onnx:
             yield self.source
         else:
             yield self.source.SerializeToString(deterministic=True)
+
+    def places(self) -> Iterator[str]:
+        if isinstance(self.source, Path):
+            yield os.path.abspath(self.source)
 
     def signature(self, dims: Dims, shapes: ShapeMap) -> Manifest:
         from nn_opt.frontends.onnx import describe_inputs, describe_outputs, read_model
@@ -177,6 +185,9 @@ class _Ir:
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         return {}
 
+    def places(self) -> Iterator[str]:
+        yield from ()
+
 
 @dataclass
 class Module(_Ir):
@@ -188,7 +199,8 @@ class Module(_Ir):
         from nn_opt.ir.printing import print_module
 
         yield "module"
-        yield print_module(self.source)  # weights are in it as digests of their content
+        # Weights are in it as digests of their content; kernels are told of by their locations.
+        yield print_module(self.source, locations=True)
 
     def read(self) -> ModuleOp:
         return self.source.clone()
@@ -203,6 +215,9 @@ class Text(_Ir):
     def content(self) -> Iterator[bytes | str]:
         yield "text"
         yield file_digest(self.path)
+
+    def places(self) -> Iterator[str]:
+        yield os.path.abspath(self.path)
 
     def read(self) -> ModuleOp:
         return parse(self.path)

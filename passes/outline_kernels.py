@@ -69,7 +69,7 @@ class Kernels:
             self.module.body.block.add_op(kernel)
         else:
             kernel = self.by_structure[key]
-            kernel.location = fuse_locations(kernel, fused)
+            share_kernel(kernel, fused)
         return kernel.sym_name.data
 
 
@@ -99,6 +99,12 @@ def define_kernel(fused: graph.FusedOp, name: str) -> FuncOp:
     kernel.attributes["kernel"] = UnitAttr()
     kernel.location = fused.location
     return kernel
+
+
+def share_kernel(kernel: FuncOp, fused: graph.FusedOp) -> None:
+    """Add the locations of an equal region to those of a kernel and of the ops in it."""
+    for op, same in zip(kernel.walk(), fused.walk(), strict=True):
+        op.location = fuse_locations(op, same)
 
 
 def stem_of(fused: graph.FusedOp) -> str:

@@ -159,7 +159,7 @@ def address(p: Text, op: GEPOp) -> str:
         p.typed(next(values)) if index == GEP_USE_SSA_VAL else f"i64 {index}"
         for index in op.rawConstantIndices.iter_values()
     ]
-    flags = "inbounds " if op.inbounds is not None else ""
+    flags = "".join(f"{flag} " for flag in op.flags)
     start = f"getelementptr {flags}{type_word(op.elem_type)}, {p.typed(op.ptr)}"
     return p.define(op, ", ".join([start, *words]))
 

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from nn_opt.backends.llvm.debug import DebugInfo, source_of, with_line
 from nn_opt.backends.llvm.instructions import RULES
 from nn_opt.backends.llvm.text import Edge, Text, edges
 from nn_opt.backends.llvm.words import bytes_literal, constant, symbol, type_word
@@ -34,23 +35,26 @@ ARGUMENT_WORDS = {
 }
 
 
-def print_module(module: ModuleOp) -> str:
+def print_module(module: ModuleOp, *, debug_info: bool = False) -> str:
     """Return a module of the llvm dialect as LLVM assembly.
 
+    debug_info: with the file, line and node of each instruction.
     Raises: PassFailedException for an op that is not of the llvm dialect.
     """
     declarations: dict[str, str] = {}
-    parts = [_top_level(op, declarations) for op in module.ops]
+    debug = DebugInfo(source_of(module)) if debug_info else None
+    parts = [_top_level(op, declarations, debug) for op in module.ops]
     defined = {symbol(op.sym_name.data) for op in module.ops if isinstance(op, llvm.FuncOp)}
     needed = [text for name, text in declarations.items() if name not in defined]
-    return "\n".join([*parts, *needed, METADATA])
+    footer = debug.footer() if debug is not None else ()
+    return "\n".join([*parts, *needed, METADATA, *footer])
 
 
-def _top_level(op: Operation, declarations: dict[str, str]) -> str:
+def _top_level(op: Operation, declarations: dict[str, str], debug: DebugInfo | None) -> str:
     if isinstance(op, llvm.GlobalOp):
         return _global(op)
     if isinstance(op, llvm.FuncOp):
-        return _function(op, declarations)
+        return _function(op, Text(declarations, debug=debug))
     hint = "run --convert-loop-to-llvm first"
     raise PassFailedException(complaint(op, "is no function or global of LLVM", hint=hint))
 
@@ -75,7 +79,7 @@ def _initializer(value: Attribute | None, type_: Attribute) -> str:
     return bytes_literal(array_of(value, shaped))
 
 
-def _function(op: llvm.FuncOp, declarations: dict[str, str]) -> str:
+def _function(op: llvm.FuncOp, text: Text) -> str:
     types = list(op.function_type.inputs)
     attributes = _argument_attributes(op, len(types))
     result = type_word(op.function_type.output)
@@ -84,7 +88,9 @@ def _function(op: llvm.FuncOp, declarations: dict[str, str]) -> str:
     if not op.body.blocks:
         arguments = [f"{type_word(t)}{extra}" for t, extra in zip(types, attributes, strict=True)]
         return f"declare {result} {name}({', '.join(arguments)}){suffix}"
-    text = Text(declarations)
+    if text.debug is not None:
+        text.scope = text.debug.function(op)
+        suffix += f" !dbg {text.scope}"
     entry = op.body.blocks[0]
     arguments = [
         f"{type_word(value.type)}{extra} {text.name(value)}"
@@ -116,7 +122,10 @@ def _line(op: Operation, text: Text) -> str:
     if rule is None:
         hint = "run --convert-loop-to-llvm first"
         raise PassFailedException(complaint(op, "LLVM has no word for this", hint=hint))
-    return rule(text, op)
+    line = rule(text, op)
+    if text.debug is None or not line:
+        return line
+    return with_line(line, text.debug.line(op.location, text.scope))
 
 
 def _phis(block: Block, incoming: list[Edge], text: Text) -> list[str]:

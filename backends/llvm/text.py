@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects import llvm
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from nn_opt.backends.llvm.debug import DebugInfo
 from nn_opt.backends.llvm.words import constant, symbol, type_word
 from nn_opt.dialects.llvm import PoisonOp
 
@@ -29,6 +30,8 @@ class Text:
     names: dict[int, str] = field(default_factory=dict[int, str])  # by a value's id: all are alive
     labels: dict[Block, str] = field(default_factory=dict[Block, str])
     order: dict[Block, int] = field(default_factory=dict[Block, int])
+    debug: DebugInfo | None = None
+    scope: str = ""  # the function's node in `debug`
 
     def number_blocks(self, blocks: Iterable[Block]) -> None:
         """Give each block its label and its rank."""

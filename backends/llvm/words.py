@@ -126,10 +126,11 @@ def _splat(word: str, type_: Attribute) -> str:
 def symbol(name: str) -> str:
     """Return a global name; quoted where it has letters that LLVM does not take as they are."""
     plain = all(char.isascii() and (char.isalnum() or char in "._$-") for char in name)
-    return f"@{name}" if plain and name and not name[0].isdigit() else f'@"{_escaped(name)}"'
+    return f"@{name}" if plain and name and not name[0].isdigit() else f'@"{escaped(name)}"'
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
+    """Return a text as LLVM's assembly has it between quotes."""
     data = name.encode()
     return "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
 

@@ -52,6 +52,7 @@ class Options:
     allow_unregistered_dialect: bool
     print_op_generic: bool
     print_locations: bool
+    debug_info: bool
     list_passes: bool
     pass_help: str | None
     show_dialects: str | None
@@ -111,6 +112,8 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     for name in SOURCES:
         if parser.has_option(f"--{name}"):
             raise DiagnosticError(f"error: the pass '{name}' has the name of an option of nn-opt")
+    if known.debug_info and known.emit != "llvm-ir":
+        raise DiagnosticError("error: --debug-info is for --emit=llvm-ir; IR: --print-locations")
     values: dict[str, Any] = vars(known)
     if known.explore and not passes:
         passes.append(Call(COMPILE))
@@ -188,6 +191,7 @@ def _add_switches(parser: argparse.ArgumentParser) -> None:
         "allow-unregistered-dialect": "accept operations that no dialect defines",
         "print-op-generic": "print the generic form of every operation",
         "print-locations": "print the source location of every operation",
+        "debug-info": "with --emit=llvm-ir, add the file, line and node of each instruction",
         "list-passes": "print the passes and pipelines, and stop",
         "inline-weights": "print weights as dense text instead of keys",
         "debug": "show a traceback with an error",

@@ -71,7 +71,14 @@ def _lower(options: Namespace) -> Lowered:
         module = origin.module(dims, shapes)
         flags = f"winograd={options.winograd} precision={options.precision}"
         fixed = options.deterministic
-        return lower(module, options.target, flags, deterministic=fixed, progress=progress)
+        return lower(
+            module,
+            options.target,
+            flags,
+            deterministic=fixed,
+            debug_info=options.debug_info,
+            progress=progress,
+        )
 
 
 def _write(path: Path, data: bytes | bytearray) -> None:

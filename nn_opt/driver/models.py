@@ -45,6 +45,7 @@ def model_parser(name: str, purpose: str) -> Parser:
     add("--winograd", default="auto", choices=WINOGRAD, help="fewer multiplications (auto)")
     add("--precision", default="f32", choices=PRECISIONS, help="of products: bf16 rounds (f32)")
     add("--deterministic", action="store_true", help="the same bits on machines of any width")
+    add("--debug-info", action="store_true", help="let debuggers and profilers name nodes")
     add("--no-cache", action="store_true", help="compile anew and keep nothing")
     add("--debug", action="store_true", help="show a traceback with an error")
     return parser

@@ -100,6 +100,7 @@ def _compile(options: Namespace, precision: str) -> Model:
             winograd=options.winograd,
             precision=precision,
             deterministic=options.deterministic,
+            debug_info=options.debug_info,
             cache=not options.no_cache,
             progress=progress,
         )
