@@ -148,4 +148,4 @@ def _check_types(manifest: Manifest) -> None:
     sizes += [("object_sizes", size) for size in manifest.object_sizes]
     for name, value in sizes:
         if not (type(value) is int and 0 <= value < 1 << 48):
-            raise ManifestError(f"{name} is {value!r}")
+            raise ManifestError(f"{name} is {value!r}, expected a number of bytes")

@@ -79,6 +79,38 @@ def test_manifests():
             from_json(text)
 
 
+def test_the_fault_of_a_file_is_said(tmp_path):
+    path = tmp_path / "a"
+    write(scale_artifact((2, 3)), path)
+    whole = path.read_bytes()
+    faults = {
+        b"foreign" * 100: "the header is not one of this version",
+        whole[:-1]: "the file is cut or has grown",
+        whole[:9]: "the file ends after 9 of",
+        whole[:1000] + b"x" + whole[1001:]: "the gap before the weights is not empty",
+        whole[:-1] + bytes([whole[-1] ^ 1]): "a part does not match its checksum",
+    }
+    for content, reason in faults.items():
+        path.write_bytes(content)
+        with pytest.raises(ArtifactError, match=reason):
+            read(path)
+
+
+def test_the_fault_of_a_manifest_is_said():
+    text = to_json(scale_artifact((2, 3)).manifest)
+    faults = {
+        text.replace(b'"format": 1', b'"format": 99'): "written by another version",
+        text.replace(b"[2, 3]", b"[2, -3]"): r"not a tensor: 'x' \[2, -3\]",
+        text.replace(b'"arena_bytes": 24', b'"arena_bytes": -1'): (
+            "arena_bytes is -1, expected a number of bytes"
+        ),
+        b"1": "not a manifest: ",
+    }
+    for content, reason in faults.items():
+        with pytest.raises(ManifestError, match=reason):
+            from_json(content)
+
+
 def test_weights_keep_their_places():
     arrays = [np.arange(3, dtype=np.int64), np.zeros((0, 2), np.float32), np.array(True)]
     block = pack_weights(arrays, [0, 64, 128], 192)

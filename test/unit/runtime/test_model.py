@@ -97,9 +97,9 @@ def test_an_output_may_be_an_input(model):
     [
         ({"z": X}, ValueError, "unknown output 'z'; the outputs are 'y'"),
         ({"y": X.astype(np.float64)}, TypeError, "'y' has dtype float64, expected float32"),
-        ({"y": X.T.copy()}, ValueError, r"'y' has shape \[3, 2\], expected \[2, 3\]"),
+        ({"y": X.T.copy()}, ValueError, r"output 'y' has shape \[3, 2\], expected \[2, 3\]"),
         ({"y": [1.0]}, TypeError, "'y' has dtype list, expected float32"),
-        ({"y": np.broadcast_to(np.float32(0), (2, 3))}, ValueError, "'y' is read-only"),
+        ({"y": np.broadcast_to(np.float32(0), (2, 3))}, ValueError, "output 'y' is read-only"),
     ],
 )
 def test_wrong_outputs(model, out, error, text):
@@ -116,7 +116,9 @@ def test_scalars_and_empty_arrays():
 def test_each_set_of_sizes_is_compiled_once():
     builder = ScaleBuilder()
     model = make(("N", 3), builder=builder)
-    with pytest.raises(ValueError, match=r"not known before the first call: x: float32\[N, 3\]"):
+    with pytest.raises(
+        ValueError, match=r"sizes are not known before the first call: x: float32\[N, 3\]"
+    ):
         _ = model.memory
     for rows in (2, 5, 2):
         x = np.ones((rows, 3), np.float32)
