@@ -235,33 +235,65 @@ REFUSALS: list[tuple[str, Script, str]] = [
     (MATMUL, lambda s: s.axes("conv"), "has no stage 'conv'"),
     (MATMUL, lambda s: s.fuse(s.axes("matmul")[0], s.axes("matmul")[2]), "%k is not all that %m"),
     (MATMUL, lambda s: s.reorder(*[s.axes("matmul")[0]] * 2), "named twice"),
-    (SOFTMAX, lambda s: s.reorder(s.axes("max")[0], s.axes("sum")[0]), "not in one nest"),
-    (ORDERED, lambda s: s.reorder(*s.axes("sum")[:0:-1]), "accumulates in the order"),
+    (
+        SOFTMAX,
+        lambda s: s.reorder(s.axes("max")[0], s.axes("sum")[0]),
+        "reorder: %i and %i are not in one nest",
+    ),
+    (
+        ORDERED,
+        lambda s: s.reorder(*s.axes("sum")[:0:-1]),
+        "reorder: stage 'sum' accumulates in the order of its axes",
+    ),
     (ORDERED, lambda s: s.vectorize(s.axes("sum")[2]), "%k runs an ordered axis"),
     (MATMUL, lambda s: s.vectorize(s.axes("matmul")[0]), "%m is not innermost"),
     (MATMUL, lambda s: s.parallel(s.axes("matmul")[2]), "%k carries the reduction of 'matmul'"),
-    (SOFTMAX, lambda s: s.inline("sum"), "'sum' accumulates"),
+    (SOFTMAX, lambda s: s.inline("sum"), "inline: stage 'sum' accumulates its value"),
     (MATMUL, lambda s: s.inline("matmul"), "does not write one buffer of its own"),
     (SOFTMAX, lambda s: s.compute_at("exp", s.axes("div")[0]), "'sum' reads 'exp' outside %i"),
     (FAN, lambda s: s.compute_at("double", s.axes("exp")[0]), "reads 'double' outside %i"),
     (FAN, lambda s: s.compute_at("double", s.axes("first")[0]), "reads 'double' outside %i"),
     (FAN, lambda s: s.compute_at("double", s.axes("sum")[0]), "reads 'double' outside %i"),
     (FAN, lambda s: s.compute_at("join", s.axes("sum")[0]), "does not write one buffer of its own"),
-    (SOFTMAX, lambda s: s.reverse_compute_at("div", s.axes("sum")[1]), "%k reduces 'sum'"),
+    (
+        SOFTMAX,
+        lambda s: s.reverse_compute_at("div", s.axes("sum")[1]),
+        "reverse_compute_at: loop %k reduces 'sum'",
+    ),
     (FAN, lambda s: s.reverse_compute_at("sum", s.axes("exp")[1]), "%k cuts what 'sum' reduces"),
     (
         FAN,
         lambda s: s.reverse_compute_at("first", s.axes("exp")[1]),
         "'first' reads at 0, not at a plain",
     ),
-    (SOFTMAX, lambda s: s.reverse_compute_at("max", s.axes("div")[0]), "nothing that 'max' reads"),
-    (MATMUL, lambda s: s.cache_read("matmul", 2), "reads 2 buffers, not 3"),
+    (
+        SOFTMAX,
+        lambda s: s.reverse_compute_at("max", s.axes("div")[0]),
+        "nothing that 'max' reads is made in %i",
+    ),
+    (
+        MATMUL,
+        lambda s: s.cache_read("matmul", 2),
+        "cache_read: stage 'matmul' reads 2 buffers, not 3",
+    ),
     (MATMUL, lambda s: s.set_scope("matmul", "register"), "buffer of its own"),
-    (SOFTMAX, lambda s: s.set_scope("exp", "moon"), "'moon' is none of"),
+    (
+        SOFTMAX,
+        lambda s: s.set_scope("exp", "moon"),
+        "set_scope: 'moon' is none of global, stack, register",
+    ),
     (SOFTMAX, lambda s: s.decompose_init("exp", s.axes("exp")[0]), "'exp' has no init"),
-    (SOFTMAX, lambda s: s.decompose_init("sum", s.axes("max")[0]), "is not inside %i"),
+    (
+        SOFTMAX,
+        lambda s: s.decompose_init("sum", s.axes("max")[0]),
+        "decompose_init: stage 'sum' is not inside %i",
+    ),
     (CONV, lambda s: s.decompose_init("conv", s.axes("conv")[6]), "%co already reduces 'conv'"),
-    (SOFTMAX, lambda s: s.rfactor("exp", s.axes("exp")[1]), "'exp' does not combine into one"),
+    (
+        SOFTMAX,
+        lambda s: s.rfactor("exp", s.axes("exp")[1]),
+        "rfactor: stage 'exp' does not combine into one place",
+    ),
     (SOFTMAX, lambda s: s.rfactor("sum", s.axes("sum")[0]), "%i is no `reduce fast` loop of 'sum'"),
     (ORDERED, lambda s: s.rfactor("sum", s.axes("sum")[2]), "%k is no `reduce fast` loop"),
 ]
@@ -284,12 +316,22 @@ def test_annotation_of_a_marked_loop_is_refused():
         schedule.unroll(loop)
 
 
+def test_loops_of_another_function_are_refused():
+    _, _, function = loops(MATMUL)
+    _, _, other = loops(CHAIN)
+    (loop, *_) = Schedule(other).axes("mul")
+    with pytest.raises(PassFailedException, match="%n is no loop of @matmul"):
+        Schedule(function).unroll(loop)
+
+
 def test_dead_handle_says_what_replaced_it():
     _, _, function = loops(MATMUL)
     schedule = Schedule(function)
     m = schedule.axes("matmul")[0]
     schedule.split(m, 2)
-    with pytest.raises(PassFailedException, match=r"%m is dead: sched.split replaced"):
+    with pytest.raises(
+        PassFailedException, match=r"the handle %m is dead: sched\.split replaced its loop"
+    ):
         schedule.unroll(m)
 
 
