@@ -18,7 +18,7 @@ from nn_opt.runtime.manifest import TensorInfo
 Array = NDArray[Any]
 # Integers are mostly indices, kinds or masks: the random ones stay valid for nearly all models.
 _FEW, _SOME = 2, 10
-_MOST_BYTES = 1 << 36
+_MOST_BYTES = 1 << 33  # of one input; its values are made in float64
 
 
 def read_arrays(texts: Sequence[str]) -> dict[str, Array]:
@@ -88,7 +88,8 @@ def _named_sizes(infos: Sequence[TensorInfo], given: Mapping[str, Array]) -> dic
 
 def _random(info: TensorInfo, sizes: tuple[int, ...], generator: np.random.Generator) -> Array:
     if math.prod(sizes) * info.dtype.itemsize > _MOST_BYTES:
-        fail(f"error: input {info} is too large for random values: {list(sizes)}")
+        problem = f"input {info} is too large for random values: {list(sizes)}"
+        fail(f"error: {problem}\n  hint: --input {info.name}=FILE.npy")
     if info.dtype == np.bool_:
         return generator.integers(0, 2, sizes).astype(np.bool_)
     if np.issubdtype(info.dtype, np.integer):

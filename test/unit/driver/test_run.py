@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import sys
 
 import numpy as np
 import onnx
@@ -12,8 +13,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from nn_opt.driver.compile import main as nn_compile
-from nn_opt.driver.peers import relative_error
+from nn_opt.driver.peers import make_peer, relative_error
 from nn_opt.driver.run import main as nn_run
+from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.target import host
 
 WEIGHT = np.random.default_rng(1).standard_normal((16, 8)).astype(np.float32)
@@ -119,10 +121,17 @@ def test_profile(model, capsys):
         (["{model}", "--input", "x"], "error: --input is 'x', expected NAME=FILE.npy"),
         (["{model}", "--input", "x={folder}/x.npy"], "{folder}/x.npy: error: No such file"),
         (["{model}", "--input", "x={model}"], "{model}: error: this is no .npy file"),
+        (
+            ["{model}", "--dim", f"N={2**30}"],
+            "error: input x: float32[1073741824, 16] is too large for random values: [1073741824",
+        ),
         (["{model}", "--threads", "0"], "error: threads is 0, expected 1 to 256"),
         (["{model}", "--repeat", "0"], "error: --repeat is 0, expected 1 or more"),
         (["{model}", "--target", "z80"], "error: unknown target 'z80'"),
-        (["{folder}/f.mlir", "--compare", "onnxruntime"], "error: --compare needs an ONNX model"),
+        (
+            ["{folder}/f.mlir", "--compare", "onnxruntime"],
+            "error: --compare needs an ONNX model, got",
+        ),
     ],
 )
 def test_mistakes_are_one_message(model, tmp_path, capsys, arguments, message):
@@ -132,6 +141,35 @@ def test_mistakes_are_one_message(model, tmp_path, capsys, arguments, message):
     assert out == ""
     assert err.startswith(message.format(**words)) or message.format(**words) in err.split("\n")[1]
     assert "Traceback" not in err
+
+
+def test_an_input_of_several_arrays(model, tmp_path, capsys):
+    np.savez(tmp_path / "x.npz", np.zeros(2), np.zeros(3))
+    assert nn_run([model, "--input", f"x={tmp_path}/x.npz"]) == 1
+    expected = f"{tmp_path}/x.npz: error: this holds several arrays\n"
+    assert capsys.readouterr().err == f"{expected}  hint: save one with numpy.save\n"
+
+
+def test_an_input_of_unknown_rank(tmp_path, capsys):
+    text = (
+        """<ir_version: 8, opset_import: ["": 17]> g (float[] x) => (float[] y) { y = Relu(x) }"""
+    )
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "any.onnx")
+    assert nn_run([str(tmp_path / "any.onnx")]) == 1
+    expected = "error: the rank of input 'x' is unknown\n  hint: --shape x=1x3x8x8\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_without_a_peer(model, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert nn_run([model, "--compare", "onnxruntime"]) == 1
+    expected = "error: onnxruntime is not installed\n  hint: pip install onnxruntime\n"
+    assert capsys.readouterr().err.endswith(expected)
+
+
+def test_what_a_peer_cannot_load(model):
+    with pytest.raises(DiagnosticError, match=f"onnxruntime cannot load {model}x: "):
+        make_peer("onnxruntime", f"{model}x", {}, ["y"], 1)
 
 
 def test_an_input_of_the_wrong_shape(model, tmp_path, capsys):
@@ -201,3 +239,11 @@ def test_mistakes_of_compile(model, tmp_path, capsys, monkeypatch, arguments, me
     monkeypatch.setenv("PATH", str(tmp_path))  # no compiler for other machines either
     assert nn_compile([model, *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_linker_that_fails(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("CC", "false")
+    file = tmp_path / "net.so"
+    assert nn_compile([model, "--dim", "N=1", "-o", str(file)]) == 1
+    assert "false cannot link net.so:" in capsys.readouterr().err
+    assert not file.exists()
