@@ -107,11 +107,11 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     if any(argument.startswith("--") for argument in unknown) and discover():
         passes, rest = split_pass_flags(argv)
         known, unknown = parser.parse_known_args(rest)
-    if unknown:
-        _refuse(unknown[0], parser)
     for name in SOURCES:
         if parser.has_option(f"--{name}"):
             raise DiagnosticError(f"error: the pass '{name}' has the name of an option of nn-opt")
+    if unknown:
+        _refuse(unknown[0], parser)
     if known.debug_info and known.emit != "llvm-ir":
         raise DiagnosticError("error: --debug-info is for --emit=llvm-ir; IR: --print-locations")
     values: dict[str, Any] = vars(known)
