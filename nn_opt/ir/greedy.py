@@ -18,6 +18,7 @@ from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
 from xdsl.utils.exceptions import PassFailedException
 
+from nn_opt.ir.copying import all_ops
 from nn_opt.ir.counters import Counter, describe
 from nn_opt.ir.dead_code import is_dead
 from nn_opt.ir.diagnostics import complaint
@@ -159,7 +160,7 @@ class Greedy:
 
     def _sweep(self, region: Region, rewriter: QuickRewriter) -> bool:
         """Visit all ops once, and again what that changes; return whether anything changed."""
-        ops = preorder(region)
+        ops = all_ops(region.blocks)
         self._limit = max(self._limit, _ENOUGH + _PER_OP * len(ops))
         rules = self._rules_of
         seeds = [op for op in ops if not rules(type(op)).idle or (self.erase_dead and is_dead(op))]
@@ -314,24 +315,6 @@ def reads_constant(op: Operation) -> bool:
         if type(value) is OpResult and is_constant(type(value.op)):
             return True
     return False
-
-
-def preorder(region: Region) -> list[Operation]:
-    """Return the ops of a region in program order, each before those in it."""
-    found: list[Operation] = []
-    rest: list[Operation | None] = [block.first_op for block in reversed(region.blocks)]
-    while rest:
-        op = rest.pop()
-        while op is not None:
-            found.append(op)
-            if not op.regions:
-                op = op.next_op
-                continue
-            rest.append(op.next_op)
-            for inner in reversed(op.regions):
-                rest += [block.first_op for block in reversed(inner.blocks)]
-            break
-    return found
 
 
 def _fuse_into(inserted: list[Operation], location: LocationAttr, merged: list[Operation]) -> None:

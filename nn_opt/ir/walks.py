@@ -7,12 +7,14 @@ the bodies of those methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from xdsl.ir import Block, IRNode, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
+
+from nn_opt.ir.copying import all_ops, copy_op, set_operands
 
 
 def _ops_of(regions: Sequence[Region], reverse: bool) -> Iterator[Operation]:
@@ -133,13 +135,13 @@ def clone_operation(
     """Replace `Operation.clone`."""
     values = {} if value_mapper is None else value_mapper
     blocks = {} if block_mapper is None else block_mapper
-    copy = self.clone_without_regions(
-        values, blocks, clone_name_hints=clone_name_hints, clone_operands=False
-    )
+    copy = copy_op(self, values, blocks, clone_name_hints)
     for source, target in zip(self.regions, copy.regions, strict=True):
         _clone_blocks(source, target, 0, values, blocks, clone_name_hints)
     if clone_operands:
-        _set_operands(self.walk(), copy.walk(), values)
+        set_operands((self,), (copy,), values)
+        for source, target in zip(self.regions, copy.regions, strict=True):
+            set_operands(all_ops(source.blocks), all_ops(target.blocks), values)
     return copy
 
 
@@ -158,9 +160,9 @@ def clone_into(
     values = {} if value_mapper is None else value_mapper
     blocks = {} if block_mapper is None else block_mapper
     index = len(dest.blocks) if insert_index is None else insert_index
-    _clone_blocks(self, dest, index, values, blocks, clone_name_hints)
+    copies = _clone_blocks(self, dest, index, values, blocks, clone_name_hints)
     if clone_operands:
-        _set_operands(self.walk(), dest.walk(), values)
+        set_operands(all_ops(self.blocks), all_ops(copies), values)
 
 
 def _clone_blocks(
@@ -170,8 +172,8 @@ def _clone_blocks(
     values: dict[SSAValue, SSAValue],
     blocks: dict[Block, Block],
     clone_name_hints: bool,
-) -> None:
-    """Copy the blocks of a region, and all that is in them, but for the operands.
+) -> list[Block]:
+    """Copy the blocks of a region, and all that is in them, but for the operands; return them.
 
     Blocks go to their regions last, inner ones first: xDSL looks at all that is around a region
     that gets a block.
@@ -185,13 +187,12 @@ def _clone_blocks(
         filled.append((target, copies, index))
         for block, copy in zip(source.blocks, copies, strict=True):
             for op in block.ops:
-                new = op.clone_without_regions(
-                    values, blocks, clone_name_hints=clone_name_hints, clone_operands=False
-                )
+                new = copy_op(op, values, blocks, clone_name_hints)
                 copy.add_op(new)
                 pending += [(r, n, 0) for r, n in zip(op.regions, new.regions, strict=True)]
     for target, copies, index in reversed(filled):
         target.insert_block(copies, index)
+    return filled[0][1]
 
 
 def _clone_arguments(
@@ -205,14 +206,6 @@ def _clone_arguments(
         if clone_name_hints:
             new.name_hint = old.name_hint
     return copy
-
-
-def _set_operands(
-    old_ops: Iterable[Operation], new_ops: Iterable[Operation], values: dict[SSAValue, SSAValue]
-) -> None:
-    for old, new in zip(old_ops, new_ops, strict=False):
-        if operands := old._operands:  # pyright: ignore[reportPrivateUsage]  # no new view
-            new.operands = tuple(values.get(operand, operand) for operand in operands)
 
 
 def verify_isolation(self: IsolatedFromAbove, op: Operation) -> None:
