@@ -24,7 +24,9 @@ from nn_opt.conversion.to_scf import accesses
 from nn_opt.conversion.to_scf.code import INDEX, Code, Place, stored
 from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_absent
+from nn_opt.ir.memref_format import GlobalOp
 from nn_opt.ir.resources import array_of, dense_of
+from nn_opt.ir.scf_format import ParallelOp
 from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
 
 
@@ -113,7 +115,7 @@ class Converter:
             self.fill(nest.body.block, inner)
             self.parallel -= 1
             inner.act(scf.ReduceOp())
-            code.act(scf.ParallelOp([low], [high], [step], Region(body)))
+            code.act(ParallelOp([low], [high], [step], Region(body)))
         else:
             self.fill(nest.body.block, inner)
             inner.act(scf.YieldOp())
@@ -170,9 +172,7 @@ class Converter:
         type_ = memref_type(shape, stored(element))
         name = f"constant_{self.globals}"
         self.globals += 1
-        global_ = memref.GlobalOp.get(
-            StringAttr(name), type_, dense, constant=UnitAttr(), alignment=64
-        )
+        global_ = GlobalOp.get(StringAttr(name), type_, dense, constant=UnitAttr(), alignment=64)
         global_.location = op.location
         self.module.body.block.insert_op_before(global_, first_of(self.module.body.block))
         place = code.emit(memref.GetGlobalOp(name, type_))

@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
-    UnitAttr,
     VectorType,
     i32,
 )
@@ -19,7 +18,6 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -29,6 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoMemoryEffect
 
+FLAGS = {"inbounds": 3, "nusw": 2, "nuw": 4}  # bits of noWrapFlags; the first implies the second
 POINTERS = BaseAttr(LLVMPointerType) | VectorType.constr(BaseAttr(LLVMPointerType))
 
 
@@ -43,14 +42,20 @@ class GEPOp(IRDLOperation):
     elem_type = prop_def()
     noWrapFlags = prop_def(IntegerAttr.constr(i32))
     rawConstantIndices = prop_def(DenseArrayBase.constr(i32))
-    inbounds = opt_prop_def(UnitAttr)
     result = result_def(POINTERS)
 
     traits = traits_def(NoMemoryEffect())
 
+    @property
+    def flags(self) -> list[str]:
+        """What the address is promised to be, in LLVM's words."""
+        bits = self.noWrapFlags.value.data
+        words = [word for word, mask in FLAGS.items() if bits & mask == mask]
+        return [word for word in words if word != "nusw" or "inbounds" not in words]
+
     def print(self, printer: Printer) -> None:
-        if self.inbounds is not None:
-            printer.print_string(" inbounds")
+        if flags := "|".join(self.flags):
+            printer.print_string(f" {flags}")
         printer.print_string(" ")
         printer.print_ssa_value(self.ptr)
         indices = [int(index) for index in self.rawConstantIndices.iter_values()]
@@ -65,7 +70,7 @@ class GEPOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> GEPOp:
-        inbounds = parser.parse_optional_keyword("inbounds") is not None
+        bits = _parse_flags(parser)
         pointer = parser.parse_unresolved_operand()
         names, indices = parse_dynamic_index_list_without_types(parser, GEP_USE_SSA_VAL)
         attributes = parser.parse_optional_attr_dict()
@@ -82,8 +87,17 @@ class GEPOp(IRDLOperation):
             attributes=attributes,
             properties={
                 "elem_type": element,
-                "noWrapFlags": IntegerAttr(0, i32),
+                "noWrapFlags": IntegerAttr(bits, i32),
                 "rawConstantIndices": DenseArrayBase.from_list(i32, list(indices)),
-                **({"inbounds": UnitAttr()} if inbounds else {}),
             },
         )
+
+
+def _parse_flags(parser: Parser) -> int:
+    """Parse `inbounds|nuw`, or nothing; return the bits."""
+    bits = 0
+    while (word := parser.parse_optional_keyword_in(FLAGS)) is not None:
+        bits |= FLAGS[word]
+        if parser.parse_optional_punctuation("|") is None:
+            break
+    return bits

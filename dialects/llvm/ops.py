@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     AnyFloatConstr,
@@ -12,7 +12,13 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.dialects.llvm import FastMathAttr, FCmpPredicateFlag, GenericCastOp
+from xdsl.dialects.llvm import (
+    FastMathAttr,
+    FCmpPredicateFlag,
+    GenericCastOp,
+    OverflowAttr,
+    TruncOp,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -39,6 +45,18 @@ def bool_like(type_: Attribute) -> Attribute:
     """Return i1, or a vector of as many i1 as the type has lanes."""
     lanes = lanes_of(type_)
     return i1 if lanes is None else vector_type(lanes, i1)
+
+
+def _read_flags(op: TruncOp) -> None:
+    """Take the flags of llvm.trunc as MLIR's generic form has them, which is a number."""
+    flags = op.properties.get("overflowFlags")
+    if isinstance(flags, IntegerAttr):
+        op.properties["overflowFlags"] = OverflowAttr.from_int(flags.value.data)
+    IRDLOperation.__post_init__(op)
+
+
+_truncation: Any = TruncOp
+_truncation.__post_init__ = _read_flags
 
 
 @irdl_op_definition

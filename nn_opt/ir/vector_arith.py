@@ -6,10 +6,15 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.arith import Arith, floatingPointLike, signlessIntegerLike
+from xdsl.dialects.arith import (
+    Arith,
+    IntegerOverflowAttr,
+    floatingPointLike,
+    signlessIntegerLike,
+)
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import AttrConstraint, IRDLOperation
+from xdsl.irdl import AttrConstraint, IRDLOperation, PropertyDef, base
 from xdsl.irdl.attributes import single_range_constr_coercion
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -36,6 +41,7 @@ GROWTH: dict[type[IRDLOperation], int] = {  # sign of the change of width
     arith.TruncIOp: -1,
 }
 BOOL = arith.boolLike
+NO_OVERFLOW = IntegerOverflowAttr("none")
 
 
 def lanes_of(value: SSAValue | Attribute) -> int | None:
@@ -75,6 +81,10 @@ def accept_vectors() -> None:
     for name, method in (("print", _print_select), ("parse", classmethod(_parse_select))):
         _set(arith.SelectOp, name, method)
     _set(arith.SelectOp, "verify_", _verify_select)
+    definition = arith.TruncIOp.get_irdl_definition()
+    definition.properties["overflowFlags"] = PropertyDef(base(IntegerOverflowAttr), NO_OVERFLOW)
+    for name, method in (("print", _print_truncation), ("parse", classmethod(_parse_truncation))):
+        _set(arith.TruncIOp, name, method)
 
 
 _scalar_init: dict[type[IRDLOperation], Callable[..., None]] = {}
@@ -141,6 +151,37 @@ def _print_select(op: arith.SelectOp, printer: Printer) -> None:
         printer.print_attribute(op.cond.type)
         printer.print_string(", ")
     printer.print_attribute(op.result.type)
+
+
+def _print_truncation(op: arith.TruncIOp, printer: Printer) -> None:
+    printer.print_string(" ")
+    printer.print_ssa_value(op.input)
+    flags = op.properties["overflowFlags"]
+    if isinstance(flags, IntegerOverflowAttr) and flags != NO_OVERFLOW:
+        printer.print_string(" overflow")
+        flags.print_parameter(printer)
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_attribute(op.input.type)
+    printer.print_string(" to ")
+    printer.print_attribute(op.result.type)
+
+
+def _parse_truncation(cls: type[arith.TruncIOp], parser: Parser) -> arith.TruncIOp:
+    operand = parser.parse_unresolved_operand()
+    flags = NO_OVERFLOW
+    if parser.parse_optional_keyword("overflow") is not None:
+        flags = IntegerOverflowAttr(IntegerOverflowAttr.parse_parameter(parser))
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    source = parser.parse_type()
+    parser.parse_keyword("to")
+    return cls.create(
+        operands=[parser.resolve_operand(operand, source)],
+        result_types=[parser.parse_type()],
+        properties={"overflowFlags": flags},
+        attributes=attributes,
+    )
 
 
 def _parse_select(cls: type[arith.SelectOp], parser: Parser) -> arith.SelectOp:

@@ -57,8 +57,8 @@ func.func @bounds(%x: memref<4xi1>, %y: memref<4xi1>) {
 
 // -----
 
-// CHECK: "memref.global"{{.*}}sym_name = "constant_0"
-// CHECK-LABEL: @constant
+// CHECK: memref.global "private" constant @constant_0 : memref<{{.*}}> = dense<
+// CHECK-LABEL: func.func @constant(
 func.func @constant(%y: memref<2x2xf32>) {
   // CHECK: memref.get_global @constant_0 : memref<2x2xf32>
   %c = loop.constant dense<0.5> : tensor<f32> to memref<2x2xf32>
