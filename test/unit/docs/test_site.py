@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from chromium import Chromium, find_browser
 from doc_blocks import ROOT
 
+PROGRAM = find_browser()
 # What a browser fetches by itself; links are for people.
 FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*?(?:src|href)="?(https?:)?//[^>]*>')
 
@@ -62,3 +64,17 @@ def test_what_is_not_run_says_why(site: Path):
 
 def test_search_finds_an_op(site: Path):
     assert "graph.conv_transpose" in (site / "search" / "search_index.json").read_text()
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="there is no browser: run `make browser`")
+def test_pages_and_search_work_in_a_browser_without_a_server(site: Path):
+    assert PROGRAM is not None
+    with Chromium(PROGRAM) as browser:
+        browser.open((site / "read-ir.html").as_uri())
+        assert browser.text("h1").startswith("Read IR at every level")
+        assert browser.count("span.nv") > 50
+        browser.open(f"{(site / 'index.html').as_uri()}?q=transposed+convolution")
+        browser.wait("document.querySelectorAll('.md-search-result__item').length > 0")
+        assert "graph.conv_transpose" in browser.text(".md-search-result__list")
+        assert browser.problems == []
+        assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
