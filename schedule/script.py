@@ -17,8 +17,12 @@ from nn_opt.schedule.schedule import Schedule
 Loops = Sequence[ForOp]
 
 
-def replay(script: sched.ScriptOp, function: FuncOp) -> Schedule:
-    """Apply every primitive of a script in order.
+def replay(
+    script: sched.ScriptOp,
+    function: FuncOp,
+    watch: Callable[[Operation], None] | None = None,
+) -> Schedule:
+    """Apply every primitive of a script in order; `watch` is told of each that has been applied.
 
     Raises: PassFailedException, located at the script's op, if a primitive is refused.
     """
@@ -30,6 +34,8 @@ def replay(script: sched.ScriptOp, function: FuncOp) -> Schedule:
         except PassFailedException as error:
             raise PassFailedException(Complaints([_at(op, error)])) from error
         handles.update(zip(op.results, results or (), strict=True))
+        if watch is not None:
+            watch(op)
     return schedule
 
 

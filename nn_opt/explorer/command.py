@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from nn_opt.driver.arguments import Options
 from nn_opt.driver.sources import Chunk
 from nn_opt.explorer.api import Exploration, run_explored
+from nn_opt.explorer.reload import FreshPage
 from nn_opt.explorer.serve import serve
 from nn_opt.explorer.sources import Source, onnx_source, text_source
 from nn_opt.instrument import Instrument
@@ -69,4 +71,8 @@ def _source(chunk: Chunk, options: Options) -> Source:
 def _serve(explored: Exploration, options: Options) -> None:
     if explored.error is not None:
         sys.stderr.write("note: a pass failed; the page shows where\n")
-    serve(explored.html, options.host, options.port)
+    files = [Path(name) for name in (options.input, options.weights, *options.load) if name]
+    page = FreshPage(explored.html, files, sys.argv[1:])
+    # What came from standard input cannot be read again.
+    current = page.current if options.input != _STREAM else lambda: explored.html
+    serve(current, options.host, options.port)

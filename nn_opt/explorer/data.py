@@ -14,6 +14,7 @@ from nn_opt.explorer.emitters import Emitter, Pieces
 from nn_opt.explorer.graphs import Graph
 from nn_opt.explorer.recorder import Recorder, Snapshot, Step
 from nn_opt.explorer.snapshots import OTHER, Part
+from nn_opt.explorer.stages import Stages
 from nn_opt.pass_specs import spec_of
 from nn_opt.plans import Group, Member, OnFunctions
 
@@ -41,10 +42,11 @@ def page_data(
         "error": error,
         "source": {"kind": source.kind, "name": source.name, "lines": source.lines},
         "pipeline": [_member(member, numbers) for member in plan],
-        "steps": [_step(step, source.lines) for step in recorder.steps],
+        "steps": [_step(step, table) for step in recorder.steps],
         "snapshots": snapshots,
         "parts": table.parts,
         "places": table.places,
+        "texts": table.texts,
         "memory": {str(k): recorder.snapshots[k].memory.data() for k in memory},  # pyright: ignore[reportOptionalMemberAccess]
         "emitted": [_emitted(emitter, pieces) for emitter, pieces in texts],
     }
@@ -56,6 +58,8 @@ class _Table:
     def __init__(self) -> None:
         self.parts: list[Json] = []
         self.places: list[list[int]] = []
+        self.texts: list[str] = []  # lines of loops, which stages have in common
+        self._texts: dict[str, int] = {}
         self._parts: dict[Key, int] = {}
         self._places: dict[tuple[int, ...], int] = {}
         self._before: dict[tuple[str, str, int], tuple[int, int]] = {}  # part and its first op
@@ -77,6 +81,15 @@ class _Table:
             begin = end
         self._before = now
         return shown
+
+    def stages(self, stages: Stages) -> list[Json]:
+        return [{"line": line, "text": [*map(self._text, text)]} for line, text in stages]
+
+    def _text(self, line: str) -> int:
+        if line not in self._texts:
+            self._texts[line] = len(self.texts)
+            self.texts.append(line)
+        return self._texts[line]
 
     def _part(self, part: Part, places: Sequence[tuple[int, ...]]) -> int:
         sets = [self._place(place) for place in places]
@@ -122,7 +135,7 @@ def inner_pass(step: ModulePass) -> ModulePass:
     return step.step if isinstance(step, OnFunctions) else step
 
 
-def _step(step: Step, lines: Sequence[str]) -> Json:
+def _step(step: Step, table: _Table) -> Json:
     run = inner_pass(step.run)
     return {
         "name": run.name,
@@ -132,6 +145,7 @@ def _step(step: Step, lines: Sequence[str]) -> Json:
         "error": step.error,
         "remarks": [[r.location, r.operation, r.text, r.function] for r in step.remarks],
         "counts": [[s.name, count, s.text] for s, count in step.counts.items()],
+        "stages": {name: table.stages(stages) for name, stages in step.stages.items()},
         "rewrites": [
             [name, entry.tried, entry.changed, entry.ops]
             for name, entry in sorted(step.rewrites.items(), key=lambda item: -item[1].changed)

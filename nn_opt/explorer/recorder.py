@@ -14,6 +14,7 @@ from nn_opt.explorer.lineage import Unmarker, mark
 from nn_opt.explorer.memory import Memory, memory_of
 from nn_opt.explorer.snapshots import FUNCTION, Part, parts_of
 from nn_opt.explorer.sources import Source
+from nn_opt.explorer.stages import Stages, stages_of
 from nn_opt.instrument import Instrument
 from nn_opt.ir.remarks import Remark
 from nn_opt.ir.statistics import Statistic
@@ -56,6 +57,7 @@ class Step:
     remarks: Sequence[Remark] = ()
     counts: Mapping[Statistic, int] = field(default_factory=dict[Statistic, int])
     rewrites: dict[str, Rewrites] = field(default_factory=dict[str, Rewrites])
+    stages: Mapping[str, Stages] = field(default_factory=dict[str, Stages])
 
 
 class Recorder(Instrument):
@@ -81,7 +83,7 @@ class Recorder(Instrument):
         self._take(module, {})
 
     def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
-        self.steps.append(Step(step))
+        self.steps.append(Step(step, stages=stages_of(step, module)))
         self._said, self._counted = len(self._remarks), dict(self._counts)
         mark(module, self._ops)
         self._unmarker = Unmarker()

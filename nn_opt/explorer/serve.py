@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from nn_opt.ir.diagnostics import DiagnosticError
@@ -19,8 +20,8 @@ _HEADERS = {
 }
 
 
-def serve(page: str, host: str = LOOPBACK, port: int = 0) -> None:
-    """Serve a page until interrupted, and say where; port 0 is any that is free.
+def serve(page: Callable[[], str], host: str = LOOPBACK, port: int = 0) -> None:
+    """Serve what `page` returns until interrupted, and say where; port 0 is any that is free.
 
     Raises: DiagnosticError if the address cannot be had.
     """
@@ -40,15 +41,15 @@ def url_of(server: ThreadingHTTPServer) -> str:
     return f"http://{host!s}:{port}/"
 
 
-def make_server(page: str, host: str, port: int) -> ThreadingHTTPServer:
+def make_server(page: Callable[[], str], host: str, port: int) -> ThreadingHTTPServer:
     """Return a server that is bound and does not answer yet.
 
     Raises: DiagnosticError if the address cannot be had.
     """
-    content = page.encode("utf-8")
 
     class Handler(_Handler):
-        body = content
+        def content(self) -> bytes:
+            return page().encode("utf-8")
 
     try:
         return ThreadingHTTPServer((host, port), Handler)
@@ -61,7 +62,6 @@ def make_server(page: str, host: str, port: int) -> ThreadingHTTPServer:
 class _Handler(BaseHTTPRequestHandler):
     """Answers `/`; to a name of this machine only, so that no page elsewhere can read it."""
 
-    body = b""
     server_version = "nn-opt"
     sys_version = ""
 
@@ -78,13 +78,18 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.partition("?")[0] != "/":
             self.send_error(404)
             return
+        body = self.content()
         self.send_response(200)
         for name, value in _HEADERS.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(self.body)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if with_body:
-            self.wfile.write(self.body)
+            self.wfile.write(body)
+
+    def content(self) -> bytes:
+        """Return the page."""
+        raise AssertionError("each server has handlers of its own")
 
     def _is_meant(self) -> bool:
         """Return whether the request names this server, not a name that now points here."""

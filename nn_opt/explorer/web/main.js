@@ -104,7 +104,7 @@ class App {
     return {
       ...views, "/": search,
       j: () => this.passes.move(1), k: () => this.passes.move(-1),
-      n: () => ir.jump(1), p: () => ir.jump(-1),
+      n: () => this.next(1), p: () => this.next(-1),
       c: () => this.passes.setChangedOnly(!this.passes.changedOnly),
       f: () => ir.setFold(!ir.fold),
       "[": () => this.moveFunction(-1), "]": () => this.moveFunction(1),
@@ -112,6 +112,11 @@ class App {
       t: () => this.nextTheme(), "?": () => this.help.showModal(),
       Escape: () => update({ line: "", at: "" }),
     };
+  }
+
+  next(by) {
+    if (this.view === this.views.sched) this.views.sched.step(by);
+    else this.views.ir.jump(by);
   }
 
   moveFunction(by) {

@@ -276,6 +276,22 @@ def test_schedules_are_shown_between_the_loops(browser: Chromium, text_page: str
     assert "unroll" not in before
 
 
+def test_a_schedule_can_be_followed_primitive_by_primitive(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    browser.press("4")
+    seen: list[str] = []
+    for _ in range(5):
+        browser.press("n")
+        seen.append(browser.text(".third .cell.chosen").strip())
+    assert all("sched." in line for line in seen)
+    assert len(set(seen)) == 5
+    assert browser.count(".third .row.added") > 0
+    browser.press("p")
+    assert browser.text(".third .cell.chosen").strip() == seen[3]
+    browser.click("#all-primitives")
+    assert browser.count(".third .cell.chosen") == 0
+
+
 def test_buffers_are_drawn_by_time_and_address(browser: Chromium, model_page: str):
     browser.open(model_page)
     browser.press("5")

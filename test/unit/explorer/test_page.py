@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
+from pages import data_of
 
 from nn_opt.explorer import page
 from nn_opt.explorer.emitters import split_assembly, split_llvm
 from nn_opt.explorer.page import joined_program, page_html
+from nn_opt.explorer.reload import FreshPage
 from nn_opt.explorer.serve import make_server, url_of
 from nn_opt.explorer.sources import text_source
 from nn_opt.ir.diagnostics import DiagnosticError
@@ -93,7 +96,7 @@ def test_an_import_that_cannot_be_joined_is_refused(modules: dict[str, str]):
 
 @contextmanager
 def served(text: str) -> Iterator[ThreadingHTTPServer]:
-    server = make_server(text, "127.0.0.1", 0)
+    server = make_server(lambda: text, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -131,9 +134,9 @@ def test_a_port_in_use_is_refused():
     with served("") as server:
         port = server.server_address[1]
         with pytest.raises(DiagnosticError, match=f"error: cannot serve on 127.0.0.1:{port}: "):
-            make_server("", "127.0.0.1", port)
+            make_server(str, "127.0.0.1", port)
     with pytest.raises(DiagnosticError, match=r"cannot serve on 127\.0\.0\.1:70000: "):
-        make_server("", "127.0.0.1", 70000)
+        make_server(str, "127.0.0.1", 70000)
 
 
 def test_llvm_ir_is_split_where_functions_end():
@@ -157,3 +160,21 @@ def test_assembly_is_split_at_the_types_of_functions():
 def test_names_in_the_text_say_where_a_location_is():
     source = text_source("x.mlir", 'a\n%1 = op loc("the node")\n')
     assert source.named == {"the node": 1}
+
+
+def test_a_page_is_made_anew_when_its_file_has_changed(tmp_path: Path):
+    source = tmp_path / "in.mlir"
+    source.write_text("func.func @first() {\n  func.return\n}\n")
+    arguments = ["--explore", "--cse", str(source)]
+    page = FreshPage("as it was", [source], arguments)
+    assert page.current() == "as it was"
+    source.write_text("func.func @second_one() {\n  func.return\n}\n")
+    made = page.current()
+    assert "second_one" in str(data_of(made)["parts"])
+    assert page.current() is made
+    source.write_text("func.func @<b>\n")
+    failed = page.current()
+    assert "error" in failed
+    assert "@&lt;b&gt;" in failed
+    source.unlink()
+    assert "No such file" in page.current()

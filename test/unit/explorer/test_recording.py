@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import re
-import zlib
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import data_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp
 from xdsl.passes import ModulePass
@@ -33,13 +31,6 @@ func.func @main(%x: tensor<1x3x8x8xf32>, %w: tensor<8x3x3x3xf32>) -> tensor<1x8x
   func.return %2 : tensor<1x8x8x8xf32>
 }
 """  # noqa: E501
-
-
-def data_of(page: str) -> dict[str, Any]:
-    """Return what a page carries."""
-    match = re.search(r'id="data">([A-Za-z0-9+/=]*)</script>', page)
-    assert match is not None
-    return json.loads(zlib.decompress(base64.b64decode(match[1])))
 
 
 def explored(text: str, pipeline: str) -> dict[str, Any]:
@@ -323,3 +314,39 @@ def test_a_page_can_be_written_and_framed(tmp_path: Path):
     assert frame.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
     assert 'sandbox="allow-scripts"' in frame
     assert frame.count("<") == 2
+
+
+def test_a_schedule_is_shown_primitive_by_primitive():
+    data = explored(TEXT, "compile")
+    (step,) = (step for step in data["steps"] if step["stages"])
+    assert step["name"] == "apply-schedule"
+    stages = step["stages"]["conv_relu_0"]
+    lines = [stage["line"] for stage in stages]
+    assert lines[0] == 0
+    assert lines == sorted(set(lines))
+    k = data["steps"].index(step)
+    items = [data["snapshots"][k], data["snapshots"][k + 1]]
+    texts = [
+        [data["parts"][item["part"]]["text"] for item in snapshot if item["name"] == "conv_relu_0"]
+        for snapshot in items
+    ]
+    shown = ["\n".join(data["texts"][line] for line in stage["text"]) for stage in stages]
+    assert shown[0] == textwrap.dedent(texts[0][0])
+    assert shown[-1] == textwrap.dedent(texts[1][0])
+    script = texts[0][1].split("\n")
+    assert all(f"sched.{word}" in text for word in ("split", "vectorize") for text in texts[0][1:])
+    for line, before, after in zip(lines[1:], shown, shown[1:], strict=False):
+        if "sched.vectorize" in script[line]:
+            assert after.count(" vector ") == before.count(" vector ") + 1
+
+
+def test_a_script_that_is_refused_is_shown_as_far_as_it_goes():
+    planned = nn_opt.Pipeline("lower-to-loops").passes[:4]
+    text = print_module(nn_opt.Pipeline("canonicalize,fuse-ops", *planned).run(nn_opt.parse(TEXT)))
+    text = text.replace(
+        "sched.vectorize", 'sched.set_scope "nothing" in "register"\n sched.vectorize', 1
+    )
+    found = nn_opt.explore(text, "apply-schedule")
+    assert "nothing" in str(found.error)
+    stages = data_of(found.html)["steps"][0]["stages"]["conv_relu_0"]
+    assert len(stages) > 2
