@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE / "generators"))
 
 from command_pages import command_page  # noqa: E402 (found by the line before)
 from dialect_pages import DIALECTS, dialect_page, index_page  # noqa: E402
+from onnx_page import onnx_page  # noqa: E402
 from pass_pages import passes_page  # noqa: E402
 from pass_stub import pass_stub  # noqa: E402
 from pipeline_page import pipeline_page  # noqa: E402
@@ -24,6 +25,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "passes.md": passes_page,
     "dialects.md": index_page,
     "command-line.md": command_page,
+    "onnx.md": onnx_page,
     "../passes/__init__.pyi": pass_stub,
     **{f"dialects/{d.name}.md": partial(dialect_page, d) for d in DIALECTS},
 }

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from nn_opt.driver.arguments import make_parser
 from nn_opt.driver.compile import make_parser as make_compile_parser
 from nn_opt.driver.run import make_parser as make_run_parser
+from nn_opt.ir.target import TARGETS
 
 INTRODUCTION = """# The command line
 
@@ -35,13 +36,37 @@ time on each; `--pass-pipeline` and `--pass-pipeline-file` may stand among other
 ### Options
 """
 
+ENVIRONMENT = """## Environment
+
+| Variable | Meaning |
+|---|---|
+| `NN_OPT_CACHE` | the folder of compiled models, instead of the user's cache folder |
+| `OMP_NUM_THREADS` | the number of threads, where none is given; 1 also compiles in one process |
+| `CC` | the C compiler that `nn-compile` links libraries with |
+| `NO_COLOR` | no colours on terminals |
+| `JITDUMPDIR` | LLVM tells `perf` of the code it loads, in a file in this folder |
+"""
+
 
 def command_page() -> str:
     """Return the text of docs/command-line.md."""
     opt = ["## nn-opt\n", *tool(make_parser()), PASSES, *table(make_parser())]
     run = ["## nn-run\n", *tool(make_run_parser()), *table(make_run_parser())]
     made = ["## nn-compile\n", *tool(make_compile_parser()), *table(make_compile_parser())]
-    return "\n".join([INTRODUCTION, *opt, *run, *made])
+    return "\n".join([INTRODUCTION, *opt, *run, *made, *targets(), ENVIRONMENT])
+
+
+def targets() -> Iterator[str]:
+    """Yield the machines that code can be made for."""
+    yield "## Targets\n"
+    yield "`--target=NAME`, and `target` of `nn_opt.compile`; `host` and `cpu` are this machine.\n"
+    yield "| Name | LLVM's processor | Features besides | Vectors |"
+    yield "|---|---|---|---|"
+    for name, target in TARGETS.items():
+        vectors = f"{target.vector_registers} registers of {target.vector_bytes} bytes"
+        features = target.features.replace("+", "").replace(",", ", ")
+        yield f"| `{name}` | {target.cpu}, {target.triple} | {features} | {vectors} |"
+    yield ""
 
 
 def tool(parser: argparse.ArgumentParser) -> Iterator[str]:

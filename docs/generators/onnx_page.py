@@ -1,0 +1,51 @@
+"""The page of the ONNX operators, from the table of converters."""
+
+from __future__ import annotations
+
+import sys
+
+from nn_opt.frontends.onnx.converters import CONVERTERS
+from nn_opt.frontends.onnx.functions import DEFINED_BY_OTHERS
+
+INTRODUCTION = f"""# ONNX operators
+
+What `nn_opt.compile`, `nn-run`, `nn-compile` and `nn-opt` take of ONNX. A model that needs anything
+else is refused before anything is compiled, in one message that lists all such nodes.
+
+<!-- hidden python
+from onnx import TensorProto, helper, save
+node = helper.make_node("GridSample", ["x", "g"], ["y"], name="/warp")
+shape = lambda name, sizes: helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes)
+inputs = [shape("x", [1, 3, 8, 8]), shape("g", [1, 8, 8, 2])]
+graph = helper.make_graph([node], "warp", inputs, [shape("y", [1, 3, 8, 8])])
+save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), "warp.onnx")
+-->
+<!-- fails: 1 -->
+```console
+$ nn-opt warp.onnx
+warp.onnx: error: 1 unsupported node(s):
+  node '/warp': ai.onnx.GridSample (opset 17): operator is not supported
+  hint: {len(CONVERTERS)} operators are supported
+```
+
+An operator with a star is taken in part: some of its forms are refused, and the message says which.
+
+Written by `docs/generate.py` from the table of converters.
+"""
+
+
+def onnx_page() -> str:
+    """Return the text of docs/onnx.md."""
+    families: dict[str, list[str]] = {}
+    for (_, name), converter in CONVERTERS.items():
+        text = f"{name}*" if converter.refusal else name
+        families.setdefault(converter.convert.__module__, []).append(text)
+    parts = [INTRODUCTION]
+    for module, names in sorted(families.items()):
+        source = module.removeprefix("nn_opt.").replace(".", "/") + ".py"
+        title = (sys.modules[module].__doc__ or "").split("\n")[0]
+        parts.append(f"## {module.rpartition('.')[2].capitalize()}\n\n{title}\n")
+        parts.append(f"{', '.join(sorted(names))} ([source](../{source}))\n")
+    others = ", ".join(sorted(DEFINED_BY_OTHERS))
+    parts.append(f"## By their definition\n\nONNX spells these with operators above: {others}.\n")
+    return "\n".join(parts)
