@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    Builtin,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from nn_opt.ir.diagnostics import name_of
@@ -15,11 +22,16 @@ from nn_opt.ir.recursion import allow_deep_nesting, unbounded
 
 DenseElement: TypeAlias = AnyFloat | IntegerType | IndexType
 _DEEPEST = 100  # levels of indentation: those of 10,000 regions would be 200 MB of blanks
+_ESCAPED = re.compile(rb'[^\x20-\x7e]|"')
 _BRIEF = 60  # characters of an attribute in a summary
 
 
 class ExactPrinter(QuickPrinter):
     """xDSL's printer, but zeros of both signs are no splat of one of them."""
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        text = _ESCAPED.sub(lambda m: b"\\%02X" % m[0][0], bytestring.replace(b"\\", b"\\\\"))
+        self.print_string(f'"{text.decode("ascii")}"')
 
     @unbounded
     def print_region(self, region: Region, *args: Any, **kwargs: Any) -> None:
@@ -65,6 +77,7 @@ def print_module(module: Operation, *, generic: bool = False, locations: bool = 
     stream = StringIO()
     printer = ExactPrinter(stream, print_generic_format=generic, print_debuginfo=locations)
     printer.print_op(module)
+    printer.print_metadata((Builtin,))
     stream.write("\n")
     return stream.getvalue()
 
