@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
@@ -23,69 +24,89 @@ def is_isolated(op: Operation) -> bool:
 def dominator_children(region: Region) -> dict[Block, list[Block]]:
     """Return the dominator tree of the reachable blocks, children in reverse postorder.
 
-    Source: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+    Source: Georgiadis, Tarjan and Werneck, "Finding Dominators in Practice", 2006, as SNCA.
     """
-    order = _reverse_postorder(region)
-    children: dict[Block, list[Block]] = {block: [] for block in order}
-    if len(order) < 2:
-        return children
-    rank = {block: index for index, block in enumerate(order)}
-    predecessors: list[list[int]] = [[] for _ in order]
-    for index, block in enumerate(order):
+    if region.blocks.first is None or region.blocks.first.next_block is None:
+        return {block: [] for block in region.blocks}
+    tree = _depth_first(region.blocks.first)
+    children: dict[Block, list[Block]] = {block: [] for block in reversed(tree.finished)}
+    number = {block: k for k, block in enumerate(tree.blocks)}
+    predecessors: list[list[int]] = [[] for _ in tree.blocks]
+    for index, block in enumerate(tree.blocks):
         for successor in _successors(block):
-            predecessors[rank[successor]].append(index)
-    idom = _immediate_dominators(predecessors)
-    for index in range(1, len(order)):
-        children[order[idom[index]]].append(order[index])
+            predecessors[number[successor]].append(index)
+    idom = _immediate_dominators(tree.parents, predecessors)
+    for block in reversed(tree.finished[:-1]):
+        children[tree.blocks[idom[number[block]]]].append(block)
     return children
 
 
-def _immediate_dominators(predecessors: Sequence[Sequence[int]]) -> list[int]:
-    """Return the immediate dominator of each block, all numbered in reverse postorder."""
-    unknown = -1
-    idom = [0] + [unknown] * (len(predecessors) - 1)
-    changed = True
-    while changed:
-        changed = False
-        for block in range(1, len(predecessors)):
-            first, *rest = [p for p in predecessors[block] if idom[p] != unknown]
-            for other in rest:
-                first = _common_dominator(idom, first, other)
-            changed |= idom[block] != first
-            idom[block] = first
+def _immediate_dominators(
+    parents: Sequence[int], predecessors: Sequence[Sequence[int]]
+) -> list[int]:
+    """Return the immediate dominator of each block, all numbered as a depth-first search met them.
+
+    parents: the block from which the search came to each.
+    """
+    count = len(parents)
+    semi, label, above = list(range(count)), list(range(count)), [-1] * count
+    for block in range(count - 1, 0, -1):
+        for predecessor in predecessors[block]:
+            lowest = _lowest_label(predecessor, semi, label, above)
+            semi[block] = min(semi[block], semi[lowest])
+        above[block] = parents[block]
+    idom = list(parents)
+    for block in range(1, count):
+        while idom[block] > semi[block]:
+            idom[block] = idom[idom[block]]
     return idom
 
 
-def _common_dominator(idom: Sequence[int], a: int, b: int) -> int:
-    while a != b:
-        if a > b:
-            a = idom[a]
-        else:
-            b = idom[b]
-    return a
+def _lowest_label(block: int, semi: list[int], label: list[int], above: list[int]) -> int:
+    """Return the block of the least semidominator on the way up; the way is made shorter."""
+    if above[block] < 0:
+        return block
+    path: list[int] = []
+    while above[above[block]] >= 0:
+        path.append(block)
+        block = above[block]
+    for lower in reversed(path):
+        upper = above[lower]
+        if semi[label[upper]] < semi[label[lower]]:
+            label[lower] = label[upper]
+        above[lower] = above[upper]
+    return label[path[0] if path else block]
 
 
 def _successors(block: Block) -> Sequence[Block]:
     return () if block.last_op is None else block.last_op.successors
 
 
-def _reverse_postorder(region: Region) -> list[Block]:
-    entry = region.blocks.first
-    if entry is None:
-        return []
-    postorder: list[Block] = []
+@dataclass(frozen=True)
+class _Search:
+    """A depth-first search: blocks as they were met, from where, and as they were left."""
+
+    blocks: list[Block]
+    parents: list[int]
+    finished: list[Block]
+
+
+def _depth_first(entry: Block) -> _Search:
+    search = _Search([entry], [0], [])
     seen = {entry}
-    stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_successors(entry)))]
+    stack: list[tuple[int, Iterator[Block]]] = [(0, iter(_successors(entry)))]
     while stack:
-        block, successors = stack[-1]
+        index, successors = stack[-1]
         fresh = next((s for s in successors if s not in seen), None)
         if fresh is None:
-            postorder.append(block)
+            search.finished.append(search.blocks[index])
             stack.pop()
         else:
             seen.add(fresh)
-            stack.append((fresh, iter(_successors(fresh))))
-    return postorder[::-1]
+            stack.append((len(search.blocks), iter(_successors(fresh))))
+            search.blocks.append(fresh)
+            search.parents.append(index)
+    return search
 
 
 def verify_dominance(root: Operation) -> None:

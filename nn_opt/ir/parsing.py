@@ -16,21 +16,24 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     Builtin,
     ComplexType,
+    DenseIntOrFPElementsAttr,
     FileLineColLoc,
     IndexType,
     IntAttr,
     IntegerType,
     LocationAttr,
     ModuleOp,
+    RankedStructure,
     StringAttr,
 )
-from xdsl.ir import Block, Dialect, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from nn_opt.ir.contexts import REGISTERED, OpenContext
+from nn_opt.ir.dense_text import literal_end, read_literal
 from nn_opt.ir.diagnostics import Complaints, Diagnostic, DiagnosticError, diagnose, excerpt
 from nn_opt.ir.location_parser import LocationParser
 from nn_opt.ir.locations import current_place, located, set_place
@@ -150,6 +153,42 @@ class LocatingParser(LocationParser):
             self._names.forget(cast(int, self.ssa_values))
             self.ssa_values = self._names
         return region
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[Any] | None
+    ) -> DenseIntOrFPElementsAttr[Any]:
+        content, start = self.lexer.input.content, self._current_token.span.start
+        end = literal_end(content, start + 1) if content.startswith("<[", start) else None
+        if end is not None:
+            self._resume_from(end)
+            self.parse_punctuation(">", " in dense attribute")
+            if type is None:
+                self.parse_punctuation(":", " in dense attribute")
+            known = self._parse_dense_literal_type() if type is None else type
+            attribute = read_literal(content[start + 1 : end], known)
+            if attribute is not None:
+                return attribute
+            self._resume_from(start)
+        return super().parse_dense_int_or_fp_elements_attr(type)
+
+    def _parse_optional_block_arg_list(self, block: Block) -> Block | None:
+        """Parse the arguments of a block, and make them at once: xDSL's block copies its list."""
+        if self._current_token.kind is not MLIRTokenKind.L_PAREN:
+            return None
+        rows = self.parse_comma_separated_list(self.Delimiter.PAREN, self._parse_block_argument)
+        made = Block(arg_types=[type for _, type, _ in rows]).args
+        block._args = made  # pyright: ignore[reportPrivateUsage]
+        for argument, (name, _, location) in zip(made, rows, strict=True):
+            argument.block = block
+            if location is not None:
+                argument.location = location
+            self._register_ssa_definition(name.text[1:], (argument,), name)
+        return block
+
+    def _parse_block_argument(self) -> tuple[Span, Attribute, LocationAttr | None]:
+        name = self._parse_token(MLIRTokenKind.PERCENT_IDENT, "block argument expected").span
+        self.parse_punctuation(":")
+        return name, self.parse_attribute(), self.parse_optional_location()
 
     def too_deep(self) -> DiagnosticError:
         """Return the complaint about where there was no room for more nesting."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import time
 
 import pytest
 from xdsl.dialects import arith
+from xdsl.dialects import test as upstream
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, Region
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.ir.diagnostics import diagnostics_of
@@ -169,3 +171,39 @@ def test_branches_to_another_region_hide_no_other_function():
     branch = next(op for op in first.walk() if op.name == "cf.br")
     branch.successors = [second.regions[0].blocks[0]]
     assert [d.place for d in problems_of(module)] == ["m.mlir:2:3", "m.mlir:7:8"]
+
+
+def test_dominators_are_those_of_the_definition():
+    """A block dominates another one if no path from the entry leads around it."""
+    rng = random.Random(3)
+    for _ in range(200):
+        blocks = [Block() for _ in range(rng.randrange(2, 12))]
+        for block in blocks:
+            targets = [rng.choice(blocks) for _ in range(rng.randrange(4))]
+            block.add_op(upstream.TestTermOp(successors=targets))
+        children = dominator_children(Region(blocks))
+        reachable = reached_without(blocks[0], None)
+        assert set(children) == reachable
+        for block in reachable:
+            dominated = reachable - reached_without(blocks[0], block)
+            assert set(below(children, block)) == dominated
+
+
+def reached_without(entry: Block, gap: Block | None) -> set[Block]:
+    seen: set[Block] = set()
+    pending = [entry]
+    while pending:
+        block = pending.pop()
+        if block in seen or block is gap:
+            continue
+        seen.add(block)
+        assert block.last_op is not None
+        pending += block.last_op.successors
+    return seen
+
+
+def below(children: dict[Block, list[Block]], block: Block) -> list[Block]:
+    found = [block]
+    for inner in found:
+        found += children[inner]
+    return found
