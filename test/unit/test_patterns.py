@@ -187,13 +187,16 @@ def odd_option(op: graph.ReluOp, rewriter: PatternRewriter, x: list[int] | None 
     ("function", "problem"),
     [
         (no_rewriter, "no_rewriter has to take an op and a rewriter first"),
-        (no_annotation, "no_annotation: annotate 'op' by the op to match"),
+        (no_annotation, "no_annotation: annotate 'op' by the op to match, or a union"),
         (no_op, "no_op: 'op' is annotated by <class 'int'>, which is no op class"),
         (unknown, "unknown: annotation 'graph.NoSuchOp' of 'op'"),
         (unseen, "unseen: annotation 'nowhere.Op' of 'op': name 'nowhere' is not defined"),
         (no_default, "no_default: option 'limit' needs a default"),
-        (any_option, "any_option: options have names"),
-        (odd_option, "odd_option: option 'x' is of type"),
+        (any_option, "any_option: options have names, so there is no *"),
+        (
+            odd_option,
+            "odd_option: option 'x' is of type list[int] | None, expected int, float, bool, ",
+        ),
     ],
 )
 def test_a_function_that_is_no_pattern_says_why(function: object, problem: str):

@@ -91,7 +91,7 @@ def test_a_command_that_fails_at_once_is_said(tmp_path: Path, capsys: pytest.Cap
     [
         ("in.mlir", b"", [], "needs one, expected FILE.onnx"),
         ("in.onnx", b"\x08", [], "not an ONNX model"),
-        ("in.onnx", b"", ["--cse"], "runs no passes"),
+        ("in.onnx", b"", ["--cse"], "error: --reduce to an ONNX model runs no passes"),
     ],
 )
 def test_what_is_no_model_is_refused(

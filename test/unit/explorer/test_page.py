@@ -90,7 +90,7 @@ def test_two_modules_may_not_define_one_name(modules: dict[str, str]):
 
 def test_an_import_that_cannot_be_joined_is_refused(modules: dict[str, str]):
     modules["main.js"] = 'import * as a from "./a.js";\n'
-    with pytest.raises(ValueError, match="cannot be joined: import"):
+    with pytest.raises(ValueError, match="the modules cannot be joined: import"):
         joined_program()
 
 
