@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from nn_opt.instrument import Instrument as Instrument
     from nn_opt.instruments.counters import DebugCounter as DebugCounter
     from nn_opt.instruments.counters import DisablePass as DisablePass
+    from nn_opt.instruments.patterns import PatternStatistics as PatternStatistics
+    from nn_opt.instruments.patterns import PrintPatterns as PrintPatterns
     from nn_opt.instruments.printing import PrintChanges as PrintChanges
     from nn_opt.instruments.printing import PrintIR as PrintIR
     from nn_opt.instruments.printing import PrintIRTree as PrintIRTree
@@ -62,10 +64,12 @@ _PUBLIC = {
     "ModulePass": "xdsl.passes",
     "PassFailedException": "xdsl.utils.exceptions",
     "PatternRewriter": "xdsl.pattern_rewriter",
+    "PatternStatistics": "nn_opt.instruments.patterns",
     "Pipeline": "nn_opt.pipeline",
     "PrintChanges": "nn_opt.instruments.printing",
     "PrintIR": "nn_opt.instruments.printing",
     "PrintIRTree": "nn_opt.instruments.printing",
+    "PrintPatterns": "nn_opt.instruments.patterns",
     "Remarks": "nn_opt.instruments.remarks",
     "RewritePattern": "xdsl.pattern_rewriter",
     "Statistics": "nn_opt.instruments.statistics",
@@ -95,10 +99,12 @@ __all__ = [
     "ModulePass",
     "PassFailedException",
     "PatternRewriter",
+    "PatternStatistics",
     "Pipeline",
     "PrintChanges",
     "PrintIR",
     "PrintIRTree",
+    "PrintPatterns",
     "Remarks",
     "RewritePattern",
     "Statistics",

@@ -27,6 +27,7 @@ _WITHOUT_VALUE = {
     "--timing": "--timing=tree",
     "--verify-diagnostics": "--verify-diagnostics=errors",
     "--statistics": "--statistics=text",
+    "--pattern-statistics": "--pattern-statistics=text",
 }
 
 
@@ -49,6 +50,8 @@ class Options:
     print_tree_dir: str | None
     timing: str | None
     statistics: str | None
+    print_patterns: bool
+    pattern_statistics: str | None
     allow_unregistered_dialect: bool
     print_op_generic: bool
     print_locations: bool
@@ -192,6 +195,7 @@ def _add_switches(parser: argparse.ArgumentParser) -> None:
         "print-op-generic": "print the generic form of every operation",
         "print-locations": "print the source location of every operation",
         "debug-info": "with --emit=llvm-ir, add the file, line and node of each instruction",
+        "print-patterns": "print a line for each pattern that changes something, to stderr",
         "list-passes": "print the passes and pipelines, and stop",
         "inline-weights": "print weights as dense text instead of keys",
         "debug": "show a traceback with an error",
@@ -292,6 +296,11 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
         "--statistics",
         choices=("text", "json"),
         help="print the counters of the passes to stderr (default: text)",
+    )
+    add(
+        "--pattern-statistics",
+        choices=("text", "json"),
+        help="print how often each pattern was tried and fired, and its time (default: text)",
     )
     add(
         "--check",

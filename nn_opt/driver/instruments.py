@@ -17,6 +17,7 @@ from nn_opt.instruments.timing import Timing
 from nn_opt.instruments.verifying import VerifyEach
 
 if TYPE_CHECKING:
+    from nn_opt.instruments.patterns import PatternStatistics
     from nn_opt.instruments.reproducer import CrashReproducer
 
 
@@ -32,15 +33,41 @@ class Progress(Instrument):
         self.step = None
 
 
+class Reports:
+    """What is measured over all parts of the input, and told at the end."""
+
+    def __init__(self, options: Options) -> None:
+        self.timing = Timing()
+        self._told: list[tuple[Timing | Statistics | PatternStatistics, str]] = []
+        if options.timing is not None:
+            self._told.append((self.timing, options.timing))
+        if options.statistics is not None:
+            self._told.append((Statistics(), options.statistics))
+        if options.pattern_statistics is not None:
+            from nn_opt.instruments.patterns import PatternStatistics
+
+            self._told.append((PatternStatistics(), options.pattern_statistics))
+
+    @property
+    def instruments(self) -> list[Instrument]:
+        """What measures."""
+        return [instrument for instrument, _ in self._told]
+
+    def __str__(self) -> str:
+        return "".join(
+            instrument.json() if form == "json" else str(instrument)
+            for instrument, form in self._told
+        )
+
+
 class Observers:
-    """The instruments of a run on one part of the input; times and counts are those of all parts.
+    """The instruments of a run on one part of the input.
 
     Raises: DiagnosticError for a value of an option that an instrument refuses.
     """
 
-    def __init__(self, options: Options, timing: Timing, statistics: Statistics) -> None:
-        self.progress, self.remarks = Progress(), Remarks()
-        self.timing, self.statistics = timing, statistics
+    def __init__(self, options: Options, reports: Reports) -> None:
+        self.progress, self.remarks, self.reports = Progress(), Remarks(), reports
         self.counter = DebugCounter(parse_limits(options.debug_counter))
         self.disabled = DisablePass(*options.disable_pass)
         self._options = options
@@ -65,15 +92,17 @@ class Observers:
             self._reproducer = CrashReproducer(options.crash_reproducer, flags, self.counter)
             found.append(self._reproducer)
         found += _dumps(options, part)
+        if options.print_patterns:
+            from nn_opt.instruments.patterns import PrintPatterns
+
+            found.append(PrintPatterns())
         if options.check is not None:
             from nn_opt.check import Check
 
             found.append(Check(options.check))
         if options.verify_each:
             found.append(VerifyEach())
-        if options.timing is not None:
-            found.append(self.timing)
-        return [*found, self.statistics] if options.statistics is not None else found
+        return [*found, *self.reports.instruments]
 
 
 def _dumps(options: Options, part: int) -> list[Instrument]:

@@ -12,12 +12,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from nn_opt.driver.arguments import Options, parse_arguments
-from nn_opt.driver.instruments import Observers
+from nn_opt.driver.instruments import Observers, Reports
 from nn_opt.driver.reproducer import internal_error, recorded_arguments
 from nn_opt.driver.sources import SPLIT, Chunk, load, numbered_text, read_chunks
 from nn_opt.instruments.remarks import Remarks, report
-from nn_opt.instruments.statistics import Statistics
-from nn_opt.instruments.timing import Timing
 from nn_opt.ir.diagnostics import Diagnostic, DiagnosticError, diagnostics_of
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
@@ -97,21 +95,18 @@ def _run(options: Options) -> int:
     pipeline = Pipeline.from_entries(options.passes)
     if options.dump_pass_pipeline:
         sys.stderr.write(print_plan(pipeline.plan))
-    timing, statistics = Timing(), Statistics()
+    reports = Reports(options)
     outcomes: list[Outcome] = []
     problems: list[Sequence[Diagnostic]] = []
     chunks = read_chunks(options)
     for chunk in chunks:
-        observers = Observers(options, timing, statistics)
+        observers = Observers(options, reports)
         outcome = _process(chunk, options, pipeline, observers)
         outcomes.append(outcome)
         problems.append(_problems(chunk, outcome, options))
     if options.remarks is not None or options.remarks_format:
         _report_remarks(outcomes, options)
-    if options.timing:
-        sys.stderr.write(timing.json() if options.timing == "json" else str(timing))
-    if options.statistics:
-        sys.stderr.write(statistics.json() if options.statistics == "json" else str(statistics))
+    sys.stderr.write(str(reports))
     if any(problems):
         _report(problems, chunks, options)
         return 1
@@ -180,7 +175,7 @@ def _worded(error: Exception, chunk: Chunk, observers: Observers) -> list[Diagno
 
 def _transform(chunk: Chunk, options: Options, pipeline: Pipeline, observers: Observers) -> str:
     ctx = make_context(allow_unregistered=options.allow_unregistered_dialect)
-    timing = observers.timing
+    timing = observers.reports.timing
     with timing.phase("(read)"):
         module = load(ctx, chunk, options)
     with timing.phase("(verify)"):
