@@ -21,6 +21,7 @@ Comments before a block, or alone:
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ class Step:
     @property
     def place(self) -> str:
         """Where this is, for messages."""
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
+        return f"{os.path.relpath(self.page, ROOT)}:{self.line}"
 
 
 class Fences:

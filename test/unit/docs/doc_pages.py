@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -220,9 +221,8 @@ def check_excerpt(step: Step) -> None:
         raise Wrong(f"is no part of {path}")
 
 
-def run_page(path: Path) -> list[str]:
+def run_page(path: Path) -> str:
     """Return what is wrong with a page; it runs in a child, so that it leaves nothing behind."""
-    preload()
     with tempfile.TemporaryDirectory() as place, tempfile.TemporaryFile("w+") as report:
         child = os.fork()
         if child == 0:
@@ -236,8 +236,40 @@ def run_page(path: Path) -> list[str]:
                 os._exit(0)
         os.waitpid(child, 0)
         report.seek(0)
-        text = report.read()
-    return [text] if text else []
+        return report.read()
+
+
+def serve() -> None:
+    """Answer each path on standard input by a line of JSON: what is wrong with that page."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    preload()
+    for line in sys.stdin:
+        answers.write(json.dumps(run_page(Path(line.strip()))) + "\n")
+        answers.flush()
+
+
+class Server:
+    """A process without threads of other tests, which a child would inherit in any state."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, __file__, "--serve"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def problems(self, path: Path) -> str:
+        """Return what is wrong with a page, or nothing."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{path}\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def prepare(place: Path) -> Path:
@@ -288,5 +320,8 @@ def filled(page: Page, step: Step) -> str:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--serve"]:
+        serve()
+        sys.exit()
     for path in [Path(name).resolve() for name in sys.argv[1:]]:
         fill_in(path)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 from doc_blocks import ROOT, pages, steps_of
-from doc_pages import run_page
 
 MOST_NOT_RUN = 8  # blocks of all pages that may go without a run
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_page(path):
-    problems = run_page(path)
-    assert not problems, "\n\n".join(problems)
+def test_page(server, path):
+    problems = server.problems(path)
+    assert not problems, problems
 
 
 def test_few_blocks_are_not_run_and_each_says_why():

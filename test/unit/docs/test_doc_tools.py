@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from doc_blocks import steps_of
-from doc_pages import run_page
 from doc_shell import commands_of, dialogue_of, is_shown
 
 WRONG = {
@@ -37,24 +36,23 @@ RIGHT = {
 
 
 @pytest.fixture
-def page(tmp_path, monkeypatch):
+def page(tmp_path):
     def write(text):
         path = tmp_path / "page.md"
         path.write_text(text)
         return path
 
-    monkeypatch.setattr("doc_blocks.ROOT", tmp_path)  # for the places of steps
     return write
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_block_is_found(page, case):
-    assert run_page(page(WRONG[case])) != []
+def test_wrong_block_is_found(server, page, case):
+    assert "page.md:" in server.problems(page(WRONG[case]))
 
 
 @pytest.mark.parametrize("case", RIGHT)
-def test_right_block_passes(page, case):
-    assert run_page(page(RIGHT[case])) == []
+def test_right_block_passes(server, page, case):
+    assert server.problems(page(RIGHT[case])) == ""
 
 
 def test_a_comment_without_block_is_refused(page):
