@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from nn_opt import __version__
@@ -46,6 +47,7 @@ def page_data(
         "snapshots": snapshots,
         "parts": table.parts,
         "places": table.places,
+        "ops": {name: _summary(kind) for name, kind in sorted(recorder.kinds.items())},
         "texts": table.texts,
         "memory": {str(k): recorder.snapshots[k].memory.data() for k in memory},  # pyright: ignore[reportOptionalMemberAccess]
         "emitted": [_emitted(emitter, pieces) for emitter, pieces in texts],
@@ -108,6 +110,12 @@ class _Table:
             self._places[place] = len(self.places)
             self.places.append(list(place))
         return self._places[place]
+
+
+def _summary(kind: type[Operation]) -> str:
+    """Return the first paragraph of what is said about an op."""
+    doc = vars(kind).get("__doc__") or ""  # not that of the base class
+    return "" if doc.startswith(f"{kind.__name__}(") else inspect.cleandoc(doc).split("\n\n")[0]
 
 
 def _lineage(

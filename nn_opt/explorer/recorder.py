@@ -78,6 +78,7 @@ class Recorder(Instrument):
         self.source, self._remarks, self._counts = source, remarks, counts
         self.steps: list[Step] = []
         self.snapshots: list[Snapshot] = []
+        self.kinds: dict[str, type[Operation]] = {}  # the classes of all ops seen, by name
         self._ops: list[Operation] = []
         self._is_running = False
         self._take(module, {})
@@ -135,6 +136,7 @@ class Recorder(Instrument):
     def _take(self, module: ModuleOp, origins: Mapping[Operation, Origins]) -> None:
         parts = parts_of(module)
         self._ops = [op for part in parts for op in part.ops]
+        self.kinds.update((op.name, type(op)) for op in self._ops)
         mains = [part.ops for part in parts if part.kind == FUNCTION and part.name == _NAME]
         lines: dict[int, tuple[int, ...]] = {}
         for op in self._ops:

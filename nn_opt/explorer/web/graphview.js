@@ -1,5 +1,6 @@
 // The data flow of a function, drawn; a click on a node chooses its op.
 
+import { normalised } from "./diff.js";
 import { button, h, svg } from "./dom.js";
 import { layOut } from "./layout.js";
 import { state, update } from "./state.js";
@@ -33,7 +34,7 @@ export class GraphView {
       h("span", { class: `legend k-${kind}` }, { contract: "conv, matmul", pool: "pooling", reduce: "reductions", move: "moves", pointwise: "element by element", input: "in, out" }[kind]));
     this.element = h("section", { class: "view graph", "aria-label": "Graph" },
       h("div", { class: "toolbar" }, this.functions, button("Fit", () => this.fit(), { title: "fit (0)" }),
-        button("+", () => this.zoom(1.25), { "aria-label": "Zoom in" }), button("−", () => this.zoom(0.8), { "aria-label": "Zoom out" }), this.title, ...legend),
+        button("+", () => this.zoom(1.25), { "aria-label": "Zoom in" }), button("−", () => this.zoom(0.8), { "aria-label": "Zoom out" }), this.title, ...legend, h("span", { class: "legend k-touched" }, "made or changed by this pass")),
       this.picture);
     this.view = { x: 0, y: 0, scale: 1 };
     this.picture.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -139,14 +140,32 @@ export class GraphView {
     if (!this.shown || !this.found) return;
     const { snapshot, item } = this.found;
     const ops = this.selection.isEmpty ? new Set() : this.selection.opsAt(snapshot);
+    const touched = this.touched(snapshot, item);
     const chosen = new Set();
     this.nodes.forEach((node, k) => {
       const mine = [node.op, ...node.rows.map(([, op]) => op)];
       if (mine.some((op) => op >= 0 && ops.has(item.first + op))) chosen.add(k);
     });
-    for (const box of this.layer.querySelectorAll(".node")) box.classList.toggle("chosen", chosen.has(Number(box.dataset.node)));
+    for (const box of this.layer.querySelectorAll(".node")) {
+      box.classList.toggle("chosen", chosen.has(Number(box.dataset.node)));
+      box.classList.toggle("touched", touched.has(Number(box.dataset.node)));
+    }
     for (const edge of this.layer.querySelectorAll(".edge"))
       edge.classList.toggle("chosen", chosen.has(Number(edge.dataset.from)) || chosen.has(Number(edge.dataset.to)));
+  }
+
+  // The nodes that the pass shown made or changed.
+  touched(snapshot, item) {
+    const found = new Set();
+    if (snapshot !== this.found.start || snapshot === 0 || !this.model.steps[snapshot - 1].changed) return found;
+    const parents = this.model.parents(snapshot);
+    const isNew = (op) => {
+      const origins = parents[item.first + op];
+      const text = item.part.lines[item.part.opLines[op]];
+      return origins.length !== 1 || normalised(this.model.text(snapshot - 1, origins[0])) !== normalised(text);
+    };
+    this.nodes.forEach((node, k) => [node.op, ...node.rows.map(([, op]) => op)].some((op) => op >= 0 && isNew(op)) && found.add(k));
+    return found;
   }
 
   // All of it if `least` is small, else its top at a size that can be read.

@@ -3,6 +3,7 @@
 import { button, duration, h, plural } from "./dom.js";
 import { lineSpans } from "./highlight.js";
 import { LongList } from "./list.js";
+import { opName } from "./model.js";
 import { state, update } from "./state.js";
 
 const TABS = { pass: "Pass", trail: "Life of the op", source: "Source" };
@@ -143,7 +144,9 @@ export class Inspector {
       last = all;
       stages.push(this.stage(k, ops, texts));
     }
-    return [this.sourceSummary(), h("ol", { class: "trail" }, ...stages)];
+    const names = [...new Set(this.selection.ops.map((op) => opName(this.model.text(this.selection.snapshot, op))))].filter(Boolean);
+    const about = names.map((name) => h("p", { class: "about" }, h("code", {}, name), " ", h("span", { class: "faint" }, this.model.raw.ops[name] ?? "")));
+    return [...about, this.sourceSummary(), h("ol", { class: "trail" }, ...stages)];
   }
 
   stage(k, ops, texts) {

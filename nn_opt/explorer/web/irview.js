@@ -13,6 +13,7 @@ export class IrView {
     this.fold = remembered("fold", "yes") === "yes";
     this.open = new Map();
     this.query = "";
+    this.value = null; // the name of a value that is marked wherever it is, and the part it is in
     this.list = new LongList("IR before and after the pass", (row, index) => this.drawRow(row, index));
     this.unified = remembered("unified", "") === "yes";
     this.narrow = matchMedia("(max-width: 820px)");
@@ -128,9 +129,9 @@ export class IrView {
     const number = h("span", { class: `number ${side} ${empty ? "empty" : ""}` }, empty ? "" : String(line + 1));
     if (empty) return [number, h("span", { class: classes })];
     const text = item.part.lines[line];
-    const marks = [...(words ?? []).map(([from, to]) => [from, to, "word"]), ...this.hits(text)];
+    const marks = [...(words ?? []).map(([from, to]) => [from, to, "word"]), ...this.hits(text), ...this.readers(item, text)];
     const inner = h("span", { class: "shift" }, ...lineSpans(text, "mlir", marks));
-    return [number, h("span", { class: classes, onclick: () => this.choose(side, item, line) }, inner)];
+    return [number, h("span", { class: classes, onclick: (event) => this.choose(side, item, line, event.target), ondblclick: (event) => this.follow(event.target) }, inner)];
   }
 
   drawHead(row) {
@@ -153,12 +154,31 @@ export class IrView {
     this.show();
   }
 
-  choose(side, item, line) {
+  choose(side, item, line, target) {
+    const name = target.classList.contains("t-value") ? target.textContent : null;
+    this.value = name && !(this.value?.name === name && this.value.number === item.number) ? { name, number: item.number } : null;
     const [before, after] = this.snapshots;
     const at = side === "before" ? before : after;
     const address = `${item.name}:${item.kind === "function" ? "" : item.kind}:${line + 1}`;
-    const again = state.line === address && Number(state.at || -1) === at;
+    this.list.refresh();
+    const again = !name && state.line === address && Number(state.at || -1) === at;
     update(again ? { line: "", at: "" } : { line: address, at, tab: state.tab === "pass" ? "trail" : state.tab });
+  }
+
+  // Shows the function that a symbol names.
+  follow(target) {
+    const name = target.classList.contains("t-symbol") ? target.textContent.slice(1).replace(/^"|"$/g, "") : "";
+    if (this.model.functions(this.model.snapshots[this.snapshots[1]]).includes(name)) update({ fn: name, line: "", at: "" });
+  }
+
+  // Where the marked value is defined or read in a line.
+  readers(item, text) {
+    if (this.value?.number !== item.number) return [];
+    const found = [];
+    const { name } = this.value;
+    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1))
+      if (!/[\w$.-]/.test(text[at + name.length] ?? "")) found.push([at, at + name.length, "same-value"]);
+    return found;
   }
 
   hits(text) {
@@ -181,6 +201,7 @@ export class IrView {
       });
     this.hit = places.length ? ((by ? (this.hit ?? 0) + by : 0) + places.length) % places.length : 0;
     this.found.textContent = this.query ? (places.length ? `${this.hit + 1} of ${places.length} lines` : "nothing found") : "";
+    this.onsearch?.(this.query);
     if (places.length) this.list.reveal(places[this.hit], true);
     else this.list.refresh();
   }

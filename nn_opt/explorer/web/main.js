@@ -32,6 +32,7 @@ class App {
       memory: new MemoryView(model, this.selection),
       code: new CodeView(model),
     };
+    this.views.ir.onsearch = (query) => this.passes.markHits(query);
     this.help = helpDialog();
     this.theme = button("Theme", () => this.nextTheme(), { title: "light, dark, or as the system is (t)" });
     this.tabs = h("div", { class: "tabs views", role: "tablist", "aria-label": "Views" },

@@ -25,6 +25,11 @@ class Part {
     return this._opsAt.get(line) ?? [];
   }
 
+  contains(query) {
+    this._lower ??= this.lines.join("\n").toLowerCase();
+    return this._lower.includes(query);
+  }
+
   get dialects() {
     if (this._dialects === null) {
       this._dialects = {};
@@ -79,6 +84,11 @@ export class Model {
 
   get last() {
     return this.snapshots.length - 1;
+  }
+
+  // Whether a text is in a snapshot anywhere.
+  contains(snapshot, query) {
+    return this.snapshots[snapshot].some((item) => item.part.contains(query));
   }
 
   functions(...snapshots) {

@@ -106,6 +106,14 @@ export class PassList {
     return element;
   }
 
+  // Marks the passes after which a text is in the module.
+  markHits(query) {
+    for (const row of this.list.querySelectorAll(".pass[data-pass]")) {
+      const snapshot = Math.min(Number(row.dataset.pass) + 1, this.model.last);
+      row.classList.toggle("has-hit", query !== "" && this.model.contains(snapshot, query));
+    }
+  }
+
   reveal() {
     for (const row of this.list.querySelectorAll(".pass")) {
       const current = row.dataset.pass === String(state.pass);

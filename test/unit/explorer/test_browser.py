@@ -228,6 +228,65 @@ def test_search_finds_lines(browser: Chromium, text_page: str):
     assert browser.count(".hit") == 0
 
 
+def test_a_value_is_marked_wherever_it_is_read(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go(browser, "pass=-1&view=ir")
+    value = (
+        "[...document.querySelectorAll('.cell.after .t-value')].find(v => v.textContent === '%1')"
+    )
+    browser.run(f"{value}.click()")
+    browser.settle()
+    marked = browser.run(
+        "[...document.querySelectorAll('.same-value')].map(v => [v.textContent,"
+        " v.closest('.row').querySelector('.number').textContent])"
+    )
+    assert marked == [["%1", "3"], ["%1", "4"]]
+    browser.run(f"{value}.click()")
+    browser.settle()
+    assert browser.count(".same-value") == 0
+
+
+def test_a_symbol_leads_to_its_function(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go_to_pass(browser, "outline-kernels")
+    browser.run(
+        "[...document.querySelectorAll('.cell.after .t-symbol')]"
+        ".find(s => s.textContent === '@conv_relu_0')"
+        ".dispatchEvent(new MouseEvent('dblclick', {bubbles: true}))"
+    )
+    browser.settle()
+    assert "fn=conv_relu_0" in browser.run("location.hash")
+
+
+def test_passes_after_which_a_text_is_there_are_marked(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    browser.press("/")
+    for char in "graph.fused":
+        browser.press(char)
+    marked = browser.run(
+        "[...document.querySelectorAll('.pass.has-hit .name')].map(name => name.textContent)"
+    )
+    assert marked == ["fuse-ops", "stream-softmax", "keep-wide"]
+    browser.press("Escape")
+    assert browser.count(".pass.has-hit") == 0
+
+
+def test_the_graph_marks_what_the_pass_made(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go_to_pass(browser, "fuse-ops", "view=graph")
+    assert "fused conv" in browser.text(".node.touched")
+    go_to_pass(browser, "stream-softmax", "view=graph")
+    assert browser.count(".node") > 0
+    assert browser.count(".node.touched") == 0
+
+
+def test_what_an_op_means_is_beside_its_life(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go(browser, "pass=-1&view=ir&line=main::3&tab=trail")
+    assert "graph.relu" in browser.text(".about")
+    assert len(browser.text(".about")) > len("graph.relu ")
+
+
 def test_the_graph_is_drawn(browser: Chromium, model_page: str):
     browser.open(model_page)
     go(browser, "pass=-1&view=graph")
