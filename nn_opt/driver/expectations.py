@@ -151,7 +151,9 @@ def _unmet(
     what = f'expected {wanted.severity} "{wanted.text}"'
     place = f"{filename}:{wanted.line}:1" if wanted.line else filename
     if count:
-        return Diagnostic("error", place, f"{what} was produced {count} times")
+        times = f"{wanted.least}" if wanted.least == wanted.most else f"{wanted.least} or more"
+        problem = f"{what} was produced {count} time(s), expected {times}"
+        return Diagnostic("error", place, problem)
     return Diagnostic("error", place, f"{what} was not produced", hint=_near_miss(wanted, spare))
 
 

@@ -2,6 +2,7 @@
 // RUN: nn-opt --convert-tensor-to-loop --apply-schedule --split-input-file --verify-diagnostics %s
 
 func.func @f(%x: tensor<6x6xf32>) -> tensor<6x6xf32> attributes {kernel} {
+  // expected-note@+1 {{see this loop.for}}
   %d = tensor.compute "double" (%i: 6, %k: 6) : tensor<6x6xf32> {
     %a = tensor.read %x[%i, %k] : tensor<6x6xf32>
     %b = arith.addf %a, %a : f32
