@@ -22,7 +22,8 @@ INTRODUCTION = """# Passes and pipelines
 
 Every pass and pipeline is a flag of `nn-opt`; they run in the order in which they are given.
 `nn-opt --pass-help=NAME` says the same, [the command line](command-line.md) how options
-are given, and [Write a pass](write-a-pass.md) how one is made.
+are given, and [Write a pass](write-a-pass.md) how one is made. xDSL's own passes are flags, too:
+`--xdsl-NAME`; `nn-opt --list-passes` has them all.
 
 Written by `docs/generate.py` from the passes themselves.
 """
