@@ -116,6 +116,9 @@ class FPToUIOp(GenericCastOp):
     name = "llvm.fptoui"
 
 
+FLAGS = "fastmathFlags"
+
+
 @irdl_op_definition
 class FCmpOp(IRDLOperation):
     """Compare floats, or vectors of floats lane by lane."""
@@ -156,7 +159,8 @@ class FCmpOp(IRDLOperation):
         printer.print_ssa_value(self.lhs)
         printer.print_string(", ")
         printer.print_ssa_value(self.rhs)
-        printer.print_op_attributes(self.attributes)
+        flags = {FLAGS: self.fastmathFlags} if self.fastmathFlags.data else {}
+        printer.print_op_attributes({**flags, **self.attributes})
         printer.print_string(" : ")
         printer.print_attribute(self.lhs.type)
 
@@ -171,6 +175,8 @@ class FCmpOp(IRDLOperation):
         type_ = parser.parse_type()
         values = parser.resolve_operands([lhs, rhs], [type_, type_], parser.pos)
         op = cls(values[0], values[1], predicate)
+        if FLAGS in attributes:
+            op.properties[FLAGS] = attributes.pop(FLAGS)
         op.attributes |= attributes
         return op
 

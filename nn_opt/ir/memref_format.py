@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.memref import GlobalOp, MemRef
 from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -29,8 +30,9 @@ def _parse_global(cls: type[GlobalOp], parser: Parser) -> GlobalOp:
     constant = parser.parse_optional_keyword("constant")
     properties: dict[str, Attribute] = {
         "sym_name": parser.parse_symbol_name(),
-        "sym_visibility": StringAttr(PUBLIC if visibility is None else visibility),
     }
+    if visibility is not None:
+        properties["sym_visibility"] = StringAttr(visibility)
     parser.parse_punctuation(":")
     at = parser.pos
     properties["type"] = type_ = parser.parse_type()
@@ -78,5 +80,12 @@ def _without_type(printer: Printer, value: DenseIntOrFPElementsAttr[Any]) -> str
     return stream.getvalue().removesuffix(f" : {value.type}")
 
 
+def _default_visibility(self: GlobalOp) -> None:
+    """Let a global be public if nothing is said: xDSL's definition wants that to be said."""
+    self.properties.setdefault("sym_visibility", StringAttr(PUBLIC))
+    IRDLOperation.__post_init__(self)
+
+
+_class.__post_init__ = _default_visibility
 _class.parse = classmethod(_parse_global)
 _class.print = _print_global
