@@ -31,7 +31,7 @@ def make_checked(
     given |= options
     if unknown := next((key for key in given if key not in types), None):
         raise TypeError(f"{title} has no option {unknown!r}{choices(unknown, types)}")
-    values = {key: _checked(title, key, value, types[key]) for key, value in given.items()}
+    values = {key: checked_option(title, key, value, types[key]) for key, value in given.items()}
     for f in dataclasses.fields(cls):
         missing = f.default is f.default_factory is dataclasses.MISSING
         if f.init and missing and f.name not in values:
@@ -47,7 +47,11 @@ def choices(key: str, types: Mapping[str, Any]) -> str:
     return f"; {hint}" if hint else ""
 
 
-def _checked(title: str, key: str, value: object, type_: Any) -> object:
+def checked_option(title: str, key: str, value: object, type_: Any) -> object:
+    """Return the value of an option.
+
+    Raises: TypeError, with the title, for a value of another type.
+    """
     try:
         return checked_value(value, type_)
     except ValueError as error:

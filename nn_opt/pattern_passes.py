@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import Any, ClassVar, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, overload
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +20,7 @@ from nn_opt.ir.rewriting import rewrite as apply_patterns
 from nn_opt.ir.statistics import Statistic, is_counting
 from nn_opt.ir.watching import Tried, watching
 from nn_opt.pass_names import camel_case
+from nn_opt.pass_options import checked_option
 from nn_opt.patterns import FunctionPattern, Option, make_pattern
 from nn_opt.pipelines import PIPELINES
 from nn_opt.registry import register
@@ -36,6 +37,20 @@ class PatternPass(ModulePass):
     erase_dead: ClassVar[bool]
     statistics: ClassVar[tuple[Statistic, ...]]
     runs_on_functions: ClassVar[bool] = True
+
+    if TYPE_CHECKING:  # subclasses have fields for the options of their patterns
+
+        def __init__(self, **options: Any) -> None: ...
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises: TypeError for a value of another type.
+        """
+        for option in dataclasses.fields(self):
+            given = getattr(self, option.name)
+            value = checked_option(type(self).__name__, option.name, given, option.type)
+            object.__setattr__(self, option.name, value)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns = [self._with_options(each) for each in self.patterns]

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, Union, cast, get_args, get_origin
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from nn_opt.pass_options import checked_value, is_option_type
+from nn_opt.pass_options import checked_option, is_option_type
 
 Function: TypeAlias = Callable[..., None]
 
@@ -50,10 +50,7 @@ class FunctionPattern(RewritePattern):
         for key, value in options.items():
             if key not in self.options:
                 raise TypeError(f"the pattern {self.name} has no option {key!r}")
-            try:
-                checked_value(value, self.options[key].type)
-            except ValueError as error:
-                raise TypeError(f"{self.name}: {key} is {value!r}, expected {error}") from error
+            checked_option(self.name, key, value, self.options[key].type)
         return dataclasses.replace(self, given={**self.given, **options})
 
     def __repr__(self) -> str:

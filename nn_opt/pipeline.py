@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -149,6 +149,19 @@ class Pipeline:
     def __iter__(self) -> Iterator[ModulePass]:
         return iter(self._passes)
 
+    @overload
+    def __getitem__(self, index: int) -> ModulePass: ...
+    @overload
+    def __getitem__(self, index: slice) -> Pipeline: ...
+    def __getitem__(self, index: int | slice) -> ModulePass | Pipeline:
+        """Return a pass, or the pipeline of some.
+
+        >>> Pipeline("compile")[:2]
+        Pipeline('infer-shapes,recognize-int8')
+        """
+        found = self._passes[index]
+        return Pipeline(*found) if isinstance(found, tuple) else found
+
     def __len__(self) -> int:
         return len(self._passes)
 
@@ -177,6 +190,8 @@ def _members(step: Step) -> tuple[Member, ...]:
         return step.plan
     if isinstance(step, str):
         return make_plan(parse_text(step, "pipeline"))
+    if isinstance(step, OnFunctions):
+        return (Group(FUNCTION, (step,)),)
     if isinstance(step, ModulePass):
         return (step,)
     if isinstance(step, os.PathLike):

@@ -15,7 +15,7 @@ from nn_opt.instruments.statistics import declared
 from nn_opt.ir.contexts import REGISTERED, installed_dialects
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import DIALECTS, make_context, more_dialects
-from nn_opt.pass_specs import field_types, suggestion
+from nn_opt.pass_specs import default_of, field_types, suggestion
 from nn_opt.pipeline_text import FUNCTION, MODULE
 from nn_opt.pipelines import PIPELINES
 from nn_opt.registry import (
@@ -92,7 +92,7 @@ def pass_help(name: str) -> str:
         hint = suggestion(name, [*names_like(name), *PIPELINES])
         raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
     cls = load_pass(name)
-    defaults = {f.name: f.default for f in dataclasses.fields(cls)}
+    defaults = {f.name: default_of(f) for f in dataclasses.fields(cls)}
     options = [
         (option, f"{type_repr(type_)} = {_default(defaults[option.replace('-', '_')])}")
         for option, type_ in field_types(cls).items()

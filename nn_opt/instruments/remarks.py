@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -77,6 +76,8 @@ def compile_filter(pattern: str) -> re.Pattern[str]:
 def report(remarks: Iterable[Remark], form: str) -> str:
     """Return remarks in one of the forms."""
     if form == "json":
+        import json
+
         return json.dumps([_fields(remark) for remark in remarks], indent=1) + "\n"
     return "".join(_yaml(remark) if form == "yaml" else f"{remark}\n" for remark in remarks)
 
@@ -110,4 +111,6 @@ def _yaml(remark: Remark) -> str:
 def _quoted(text: str) -> str:
     if text.isprintable():
         return "'" + text.replace("'", "''") + "'"
+    import json
+
     return json.dumps(text)

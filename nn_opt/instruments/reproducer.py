@@ -16,8 +16,6 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.files import write_text
 from nn_opt.ir.printing import print_module
 from nn_opt.pipeline import Pipeline
-from nn_opt.pipeline_text import FUNCTION
-from nn_opt.plans import Group, OnFunctions, plan_text
 
 HEADER = "// nn-opt-arguments: "
 
@@ -105,6 +103,4 @@ def save_beside(module: ModuleOp, path: str) -> list[str]:
 
 def pipeline_text(passes: Sequence[ModulePass]) -> str:
     """Return passes as --pass-pipeline takes them, in one line."""
-    return plan_text(
-        [Group(FUNCTION, (step,)) if isinstance(step, OnFunctions) else step for step in passes]
-    )
+    return str(Pipeline(*passes))

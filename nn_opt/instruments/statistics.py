@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
@@ -56,6 +55,8 @@ class Statistics(Instrument):
 
     def json(self) -> str:
         """Return the counters of each pass as JSON."""
+        import json
+
         return json.dumps({name: self.of(name) for name in self._tables}, indent=1) + "\n"
 
     def __str__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -80,7 +79,7 @@ class Timing(Instrument):
     _after: dict[str, float] = field(default_factory=dict[str, float])
     _pipelines: list[_Times] = field(default_factory=list[_Times])
     _running: list[tuple[_Times, float]] = field(default_factory=list[tuple[_Times, float]])
-    _start: float = 0.0
+    _start: float | None = None  # of the pass that runs
 
     @contextmanager
     def phase(self, name: str) -> Generator[None]:
@@ -111,8 +110,14 @@ class Timing(Instrument):
         self._start = time.perf_counter()
 
     def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
+        if self._start is None:
+            return
         times, _ = self._running[-1]
         times.seconds[times.at] += time.perf_counter() - self._start
+        self._start = None
+
+    def pass_failed(self, step: ModulePass, module: ModuleOp, error: Exception) -> None:
+        self.after_pass(step, module)
 
     def rows(self) -> list[Row]:
         """Return the phases, pipelines and passes in order; the last row is the rest."""
@@ -124,6 +129,8 @@ class Timing(Instrument):
     def json(self) -> str:
         """Return the times as JSON."""
         times = {"seconds": round(self.total, 6), "steps": _json(self.rows(), self.total)}
+        import json
+
         return json.dumps(times, indent=1) + "\n"
 
     def __str__(self) -> str:

@@ -30,6 +30,11 @@ TEXT = """func.func @f(%x: f32) -> f32 {
   func.return %c : f32
 }
 """
+RELU = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %y = graph.relu %x : tensor<2xf32>
+  func.return %y : tensor<2xf32>
+}
+"""
 
 
 class Log(Instrument):
@@ -200,6 +205,17 @@ def test_times_of_runs_add_up():
         pass
     assert [row.name for row in timing.rows()] == ["(read)", "cse", "(print)", "(rest)"]
     assert timing.rows()[1].seconds > first
+
+
+def test_the_time_of_a_pass_that_failed_counts_and_a_refusal_does_not():
+    timing = nn_opt.Timing()
+    with pytest.raises(nn_opt.PassFailedException):
+        Pipeline("cse,convert-loop-to-llvm").run(nn_opt.parse(RELU), [timing])
+    assert timing.rows()[1].seconds > 0
+    refused = nn_opt.Timing()
+    with pytest.raises(DiagnosticError, match="refused"):
+        Pipeline("cse").run(nn_opt.parse(TEXT), [refused, Log("a", [], refuse="cse")])
+    assert sum(row.seconds for row in refused.rows()) == pytest.approx(refused.total)
 
 
 def test_a_nested_run_counts_for_both():

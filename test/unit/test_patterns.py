@@ -151,6 +151,9 @@ def test_defaults_become_typed_options():
     assert str(Pipeline(text)) == f"builtin.module({text})"
     Pipeline(passes.WithOptions(ratio=2, sizes=[3])).run(nn_opt.parse(RELUS))
     assert given[-1] == (4, 2.0, "a", (3,), True)
+    assert look(sizes=[3, 4]) == look(sizes=(3, 4))
+    with pytest.raises(TypeError, match="WithOptionsPass: limit is 'x', expected an integer"):
+        look(limit="x")
     for wrong in ({"limit": "x"}, {"kind": "c"}, {"sizes": 3}, {"limt": 3}, {"untyped": 1}):
         with pytest.raises(TypeError, match="WithOptions"):
             passes.WithOptions(**wrong)

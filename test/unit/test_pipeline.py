@@ -118,6 +118,14 @@ def test_functions_are_an_anchor():
     )
 
 
+def test_a_part_keeps_its_anchor():
+    pipeline = Pipeline("dce,func.func(cse,dce),canonicalize")
+    assert str(pipeline[1:3]) == "builtin.module(func.func(cse),func.func(dce))"
+    assert pipeline[0] == passes.Dce()
+    assert pipeline[-1].name == "canonicalize"
+    assert Pipeline(*pipeline) == pipeline
+
+
 def test_what_needs_the_module_stays_outside():
     with pytest.raises(DiagnosticError, match="--outline-kernels needs the whole module"):
         Pipeline("cse,outline-kernels").on_functions()
