@@ -13,6 +13,8 @@ Comments before a block, or alone:
     <!-- excerpt: PATH#NAME -->    ... all of the part between the marks `[NAME]` and `[/NAME]`
     <!-- fragment -->              IR that is no module; it has to have known words only
     <!-- prints -->                the block is what the Python block before it printed
+    <!-- needs: PROGRAM -->        the block runs where that program is
+    <!-- needs: cpu FEATURE -->    ... where the processor has what LLVM calls so
     <!-- fails: STATUS -->         the commands of the block exit with this status
     <!-- file: NAME = PATH -->     a file of the repository is copied to the page's folder
     <!-- hidden python ... -->     runs like a Python block, but is not shown
@@ -35,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _INFO = re.compile(
     r'(?P<language>[\w+-]*)(?:[ \t]+title="(?P<title>[^"]+)")?[ \t]*$\n', re.MULTILINE
 )
-_BEFORE_A_BLOCK = ("not run", "excerpt", "fragment", "prints", "fails")
+_BEFORE_A_BLOCK = ("not run", "excerpt", "fragment", "prints", "fails", "needs")
 _ALONE = ("file", "hidden python", "hidden sh")
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from doc_blocks import ROOT, Step, steps_of
-from doc_shell import commands_of, dialogue_of, is_shown, preload, run_command
+from doc_shell import commands_of, dialogue_of, environment, is_shown, preload, run_command
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -61,6 +61,8 @@ class Page:
                 return
         if "excerpt" in step.notes or "not run" in step.notes:
             return
+        if "needs" in step.notes and not is_here(step.notes["needs"]):
+            return
         if "prints" in step.notes:
             self.compare(step, self.printed)
             return
@@ -72,6 +74,16 @@ class Page:
         expected = step.text if expected is None else expected
         if not is_shown(expected, actual):
             raise Wrong(f"shown:\n{textwrap.indent(expected, '  ')}but is:\n{actual}")
+
+
+def is_here(what: str) -> bool:
+    """Return whether this machine has a program, or its processor a feature."""
+    kind, _, feature = what.partition(" ")
+    if kind == "cpu":
+        from nn_opt.ir.target import host
+
+        return host().has(feature)
+    return shutil.which(what, path=environment()["PATH"]) is not None
 
 
 def copy_file(page: Page, step: Step) -> None:

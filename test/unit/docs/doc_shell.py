@@ -113,7 +113,7 @@ def _forked(
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Return the environment of a shell: our tools and those of MLIR."""
     site = Path(sysconfig.get_path("purelib"))
     places = [Path(sys.executable).parent, site / "mlir" / "bin", site / "llvm" / "bin"]
@@ -129,7 +129,7 @@ def _in_shell(command: str, folder: Path, given: object = subprocess.DEVNULL) ->
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=_environment(),
+        env=environment(),
         timeout=LIMIT_S,
         check=False,
     )

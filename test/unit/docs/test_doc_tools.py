@@ -12,6 +12,7 @@ WRONG = {
     "other output": "```console\n$ nn-opt --show-dialects=math\n  math.sine\n```\n",
     "no output": "```console\n$ nn-opt --version\n```\n",
     "output of a shell": "```console\n$ echo a | cat\nb\n```\n",
+    "a program that is here": "<!-- needs: bash -->\n```sh\nfalse\n```\n",
     "an error in Python": "```python\n1 / 0\n```\n",
     "a wrong dialogue": "```python\n>>> 1 + 1\n3\n```\n",
     "other print": "```python\nprint(1)\n```\n<!-- prints -->\n```text\n2\n```\n",
@@ -31,6 +32,8 @@ RIGHT = {
     "none.mlir: error: No such file or directory\n```\n",
     "what is not run": "<!-- not run: there is no such tool -->\n```sh\nno-such-tool\n```\n",
     "hidden steps": "<!-- hidden python\nx = 1\n-->\n```python\nassert x == 1\n```\n",
+    "a program that is missing": "<!-- needs: no-such-tool -->\n```sh\nno-such-tool\n```\n",
+    "a feature that is missing": "<!-- needs: cpu no-such -->\n```sh\nfalse\n```\n",
     "a copy": "<!-- file: a/b.md = README.md -->\n```sh\ntest -s a/b.md\n```\n",
 }
 

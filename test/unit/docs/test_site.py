@@ -19,6 +19,7 @@ FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*?(?:src|href)="?(https?:)
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
+    pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
     folder = tmp_path_factory.mktemp("docs") / "site"
     command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)]
     done = subprocess.run(
