@@ -122,6 +122,6 @@ def run_explored(
         except Exception as caught:  # any: the page says what it was, and the caller
             error, said = caught, word(caught)
             recorder.steps[-1].error = said
-    texts = [] if error is not None else list(emitted(module))
+    texts = [] if error is not None else list(emitted(module, recorder.ops))
     data = page_data(recorder, pipeline.plan, command=command, error=said, texts=texts)
     return Exploration(page_html(data, f"{source.name} - nn-opt explorer"), error)

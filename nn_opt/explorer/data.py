@@ -11,7 +11,8 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from nn_opt import __version__
-from nn_opt.explorer.emitters import Emitter, Pieces
+from nn_opt.explorer.code import Piece
+from nn_opt.explorer.emitters import Emitter
 from nn_opt.explorer.graphs import Graph
 from nn_opt.explorer.recorder import Recorder, Snapshot, Step
 from nn_opt.explorer.snapshots import OTHER, Part
@@ -29,7 +30,7 @@ def page_data(
     *,
     command: str = "",
     error: str = "",
-    texts: Iterable[tuple[Emitter, Pieces]] = (),
+    texts: Iterable[tuple[Emitter, Sequence[Piece]]] = (),
 ) -> Json:
     """Return all that the page shows."""
     table = _Table()
@@ -166,10 +167,10 @@ def _graph(graph: Graph) -> Json:
     return {"nodes": nodes, "edges": graph.edges}
 
 
-def _emitted(emitter: Emitter, pieces: Pieces) -> Json:
+def _emitted(emitter: Emitter, pieces: Sequence[Piece]) -> Json:
     return {
         "name": emitter.name,
         "title": emitter.title,
         "language": emitter.language,
-        "pieces": [{"name": name or OTHER, "text": text} for name, text in pieces],
+        "pieces": [{"name": p.name or OTHER, "text": p.text, "ops": p.ops} for p in pieces],
     }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-Pieces = list[tuple[str, str]]  # function names and texts, in order
+from nn_opt.explorer.code import Piece
 
 
 @dataclass(frozen=True)
@@ -18,20 +18,24 @@ class Emitter:
 
     language: how the page colours the text.
     accepts: whether the module is in the form that `emit` takes.
+    emit: returns the text; the ops are those of the module, by whose numbers lines say whence
+      they come.
     """
 
     name: str
     title: str
     language: str
     accepts: Callable[[ModuleOp], bool]
-    emit: Callable[[ModuleOp], Pieces]
+    emit: Callable[[ModuleOp, Sequence[Operation]], list[Piece]]
 
 
-def emitted(module: ModuleOp) -> Iterator[tuple[Emitter, Pieces]]:
+def emitted(
+    module: ModuleOp, ops: Sequence[Operation]
+) -> Iterator[tuple[Emitter, Sequence[Piece]]]:
     """Yield the text of a module in each language that it is ready for."""
     for emitter in EMITTERS:
         if emitter.accepts(module):
-            yield emitter, emitter.emit(module)
+            yield emitter, emitter.emit(module, ops)
 
 
 def _is_llvm(module: ModuleOp) -> bool:
@@ -40,47 +44,24 @@ def _is_llvm(module: ModuleOp) -> bool:
     )
 
 
-def _llvm_ir(module: ModuleOp) -> Pieces:
+def _llvm_ir(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
     from nn_opt.backends.llvm import print_module
+    from nn_opt.explorer.code import llvm_pieces, numbered
 
-    return split_llvm(print_module(module))
+    text = print_module(module)
+    with numbered(module, ops):
+        return llvm_pieces(text, print_module(module, debug_info=True))
 
 
-def _assembly(module: ModuleOp) -> Pieces:
+def _assembly(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
     from nn_opt.backends.llvm import print_module
     from nn_opt.backends.llvm.object import emit_assembly
+    from nn_opt.explorer.code import assembly_pieces, numbered
     from nn_opt.ir.target import target_of
 
-    return split_assembly(emit_assembly(print_module(module), target_of(module), comments=True))
-
-
-_DEFINE = re.compile(r'^define [^@\n]*@("[^"\n]*"|[^\s(]+)\(', re.MULTILINE)
-_FUNCTION_TYPE = re.compile(r'^\s*\.type\s+("[^"\n]*"|[^,\s]+),\s*[@%]function', re.MULTILINE)
-
-
-def split_llvm(text: str) -> Pieces:
-    """Split LLVM IR where functions end; what is outside of them has no name."""
-    pieces: Pieces = []
-    rest: list[str] = []
-    for stretch in re.split(r"(?<=^}\n)", text, flags=re.MULTILINE):
-        match = _DEFINE.search(stretch)
-        if match is None:
-            rest.append(stretch)
-            continue
-        rest.append(stretch[: match.start()])
-        pieces.append((match[1].strip('"'), stretch[match.start() :].rstrip("\n")))
-    outside = "\n".join(filter(None, (part.strip("\n") for part in rest)))
-    return [*pieces, ("", outside)] if outside else pieces
-
-
-def split_assembly(text: str) -> Pieces:
-    """Split assembly before each function's type; what comes before the first has no name."""
-    starts = [(match.start(), match[1].strip('"')) for match in _FUNCTION_TYPE.finditer(text)]
-    pieces: Pieces = [("", text[: starts[0][0] if starts else len(text)].rstrip("\n"))]
-    ends = [*(start for start, _ in starts[1:]), len(text)]
-    for (start, name), end in zip(starts, ends, strict=True):
-        pieces.append((name, text[start:end].strip("\n")))
-    return [piece for piece in pieces if piece[1]]
+    with numbered(module, ops):
+        text = print_module(module, debug_info=True)
+    return assembly_pieces(emit_assembly(text, target_of(module), comments=True))
 
 
 # Text of a further backend is a further row.

@@ -79,14 +79,14 @@ class Recorder(Instrument):
         self.steps: list[Step] = []
         self.snapshots: list[Snapshot] = []
         self.kinds: dict[str, type[Operation]] = {}  # the classes of all ops seen, by name
-        self._ops: list[Operation] = []
+        self.ops: list[Operation] = []  # those of the last snapshot
         self._is_running = False
         self._take(module, {})
 
     def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         self.steps.append(Step(step, stages=stages_of(step, module)))
         self._said, self._counted = len(self._remarks), dict(self._counts)
-        mark(module, self._ops)
+        mark(module, self.ops)
         self._unmarker = Unmarker()
         self._is_running = True
         self._begin = time.perf_counter()
@@ -135,18 +135,18 @@ class Recorder(Instrument):
 
     def _take(self, module: ModuleOp, origins: Mapping[Operation, Origins]) -> None:
         parts = parts_of(module)
-        self._ops = [op for part in parts for op in part.ops]
-        self.kinds.update((op.name, type(op)) for op in self._ops)
+        self.ops = [op for part in parts for op in part.ops]
+        self.kinds.update((op.name, type(op)) for op in self.ops)
         mains = [part.ops for part in parts if part.kind == FUNCTION and part.name == _NAME]
         lines: dict[int, tuple[int, ...]] = {}
-        for op in self._ops:
+        for op in self.ops:
             if id(op.location) not in lines:
                 lines[id(op.location)] = self.source.lines_of(op.location)
         self.snapshots.append(
             Snapshot(
                 [_light(part) for part in parts],
-                [lines[id(op.location)] for op in self._ops],
-                [origins.get(op, ()) for op in self._ops],
+                [lines[id(op.location)] for op in self.ops],
+                [origins.get(op, ()) for op in self.ops],
                 memory_of(module, mains[0]) if mains else None,
             )
         )

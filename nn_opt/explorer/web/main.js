@@ -30,7 +30,7 @@ class App {
       graph: new GraphView(model, this.selection),
       sched: new ScheduleView(model, this.selection),
       memory: new MemoryView(model, this.selection),
-      code: new CodeView(model),
+      code: new CodeView(model, this.selection),
     };
     this.views.ir.onsearch = (query) => this.passes.markHits(query);
     this.help = helpDialog();

@@ -385,6 +385,25 @@ def test_generated_code_has_a_tab_for_each_language(browser: Chromium, text_page
     browser.click(".segments button", 0)
 
 
+def test_an_instruction_leads_to_its_op_and_back_to_the_source(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go(browser, "view=code&fn=conv_relu_0&tab=trail")
+    browser.click(".segments button", 1)
+    fma = browser.run(
+        "[...document.querySelectorAll('.code .cell')].findIndex(c => /^\\s+v?mov|^\\s+vfma/"
+        ".test(c.textContent))"
+    )
+    browser.click(".code .cell", fma)
+    assert browser.count(".code .cell.chosen") >= 1
+    assert "graph." in browser.text(".from-source")
+    assert browser.text(".trail .stage") == "input"
+    browser.click(".segments button", 0)
+    assert browser.count(".code .cell.chosen") >= 1
+    go_to_pass(browser, "fuse-ops", "view=ir&line=main::3&at=20&fn=main")
+    go(browser, browser.run("location.hash").replace("view=ir", "").replace("fn=main", "view=code"))
+    assert browser.count(".code .cell.related") >= 1
+
+
 def test_the_overview_sums_up(browser: Chromium, text_page: str):
     browser.open(text_page)
     browser.press("1")

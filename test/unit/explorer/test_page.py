@@ -17,7 +17,7 @@ import pytest
 from pages import data_of
 
 from nn_opt.explorer import page
-from nn_opt.explorer.emitters import split_assembly, split_llvm
+from nn_opt.explorer.code import assembly_pieces, llvm_pieces
 from nn_opt.explorer.page import joined_program, page_html
 from nn_opt.explorer.reload import FreshPage
 from nn_opt.explorer.serve import make_server, url_of
@@ -142,19 +142,26 @@ def test_a_port_in_use_is_refused():
 def test_llvm_ir_is_split_where_functions_end():
     text = "declare void @f(ptr)\ndefine internal void @k.par0(i64 %n) {\nb0:\n  ret void\n}\n\n"
     text += 'define void @"a b"() {\nb0:\n  ret void\n}\n!0 = !{}\n'
-    pieces = split_llvm(text)
-    assert [name for name, _ in pieces] == ["k.par0", "a b", ""]
-    assert pieces[0][1] == "define internal void @k.par0(i64 %n) {\nb0:\n  ret void\n}"
-    assert pieces[2][1] == "declare void @f(ptr)\n!0 = !{}"
+    debug = text.replace("ret void", "ret void, !dbg !2").replace(") {", ") !dbg !1 {")
+    debug += '!1 = distinct !DISubprogram(name: "k", line: 5, unit: !0)\n'
+    debug += "!2 = !DILocation(line: 9, column: 1, scope: !1)\n"
+    pieces = llvm_pieces(text, debug)
+    assert [piece.name for piece in pieces] == ["k.par0", "a b", ""]
+    assert pieces[0].text == "define internal void @k.par0(i64 %n) {\nb0:\n  ret void\n}"
+    assert pieces[0].ops == (4, -1, 8, -1)
+    assert pieces[2].text == "declare void @f(ptr)\n!0 = !{}"
 
 
 def test_assembly_is_split_at_the_types_of_functions():
-    text = "\t.text\n\t.type\tf,@function\nf:\n\tret\n\t.type\tg,%function\ng:\n\tret\n"
-    text += "\t.type\tdata,@object\ndata:\n"
-    pieces = split_assembly(text)
-    assert [name for name, _ in pieces] == ["", "f", "g"]
-    assert "f:" in pieces[1][1]
-    assert "data:" in pieces[2][1]
+    text = "\t.text\n\t.type\tf,@function\nf:\n\t.loc\t1 7 1\n\tnop\n\tret\n"
+    text += "\t.type\tg,%function\ng:\n.Ltmp0:\n\tret\n\t.section\t.debug_abbrev\n\tret\n"
+    outside, *pieces = reversed(assembly_pieces(text))
+    assert outside.text == "\t.text"
+    assert [(piece.name, piece.ops) for piece in reversed(pieces)] == [
+        ("f", (-1, -1, 6, 6)),
+        ("g", (-1, -1, -1)),
+    ]
+    assert pieces[0].text == "\t.type\tg,%function\ng:\n\tret"
 
 
 def test_names_in_the_text_say_where_a_location_is():

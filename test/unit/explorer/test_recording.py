@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,15 @@ from xdsl.utils.exceptions import PassFailedException
 
 import nn_opt
 from bench.models import SMALL
+from nn_opt.backends.llvm import print_module as print_llvm
+from nn_opt.backends.llvm.object import emit_assembly
 from nn_opt.explorer.api import run_explored
 from nn_opt.explorer.recorder import Recorder
 from nn_opt.explorer.snapshots import FUNCTION, parts_of
 from nn_opt.explorer.sources import text_source
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
+from nn_opt.ir.target import target_of
 
 TEXT = """\
 func.func @main(%x: tensor<1x3x8x8xf32>, %w: tensor<8x3x3x3xf32>) -> tensor<1x8x8x8xf32> {
@@ -350,3 +354,39 @@ def test_a_script_that_is_refused_is_shown_as_far_as_it_goes():
     assert "nothing" in str(found.error)
     stages = data_of(found.html)["steps"][0]["stages"]["conv_relu_0"]
     assert len(stages) > 2
+
+
+def test_lines_of_generated_code_know_their_ops():
+    data = explored(TEXT, "compile")
+    ops = lines_of(data, len(data["snapshots"]) - 1)
+    llvm, assembly = data["emitted"]
+    checked = 0
+    for piece in llvm["pieces"]:
+        for line, op in zip(piece["text"].split("\n"), piece["ops"], strict=True):
+            if word := re.search(r"^  (?:%\S+ = )?(store|load|br|getelementptr|call) ", line):
+                assert op >= 0, line
+                name = {"br": "br", "call": ""}.get(word[1], f"llvm.{word[1]}")
+                assert name in ops[op], line
+                checked += 1
+    assert checked > 50
+    instructions = [
+        (line, op)
+        for piece in assembly["pieces"]
+        for line, op in zip(piece["text"].split("\n"), piece["ops"], strict=True)
+        if re.match(r"\t[a-z]", line)
+    ]
+    assert sum(op >= 0 for _, op in instructions) > 0.9 * len(instructions)
+    assert all("llvm." in ops[op] for _, op in instructions if op >= 0)
+
+
+def test_the_assembly_shown_is_that_without_debug_information():
+    data = explored(TEXT, "compile")
+    module = nn_opt.Pipeline("compile").run(nn_opt.parse(TEXT))
+    plain = emit_assembly(print_llvm(module), target_of(module))
+    shown = "\n".join(piece["text"] for piece in data["emitted"][1]["pieces"])
+    assert instructions_of(shown) == instructions_of(plain)
+
+
+def instructions_of(text: str) -> list[str]:
+    lines = [line.split("#")[0].rstrip() for line in text.split("\n")]
+    return [line for line in lines if re.match(r"\t[a-z]", line)]
