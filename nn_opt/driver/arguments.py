@@ -116,7 +116,8 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     if unknown:
         _refuse(unknown[0], parser)
     if known.debug_info and known.emit != "llvm-ir":
-        raise DiagnosticError("error: --debug-info is for --emit=llvm-ir; IR: --print-locations")
+        hint = "--print-locations shows the places of IR"
+        raise DiagnosticError(f"error: --debug-info needs --emit=llvm-ir\n  hint: {hint}")
     values: dict[str, Any] = vars(known)
     if known.explore and not passes:
         passes.append(Call(COMPILE))

@@ -111,7 +111,11 @@ def test_lists_say_where_things_come_from(site: Path):
         (["--third-absent", "plain.mlir"], "error: pass 'third-absent' of third-party 1.2 cannot"),
         (["--third-wrong", "plain.mlir"], "third_party:NopOp is no ModulePass"),
         (["--third-renamed", "plain.mlir"], "third_party:OtherNamePass calls itself 'other'"),
-        (["--show-dialects=fourth"], "third_party:Third is no dialect of that name"),
+        (
+            ["--show-dialects=fourth"],
+            "error: dialect 'fourth' of third-party 1.2: third_party:Third"
+            " is no dialect of that name",
+        ),
         (["--third-mark{x=1}", "plain.mlir"], "--third-mark has no option 'x'"),
     ],
 )

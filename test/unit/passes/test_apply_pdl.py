@@ -192,6 +192,23 @@ def test_python_functions_are_conditions_and_steps(tmp_path: Path):
     assert len(seen) >= 2
 
 
+def test_a_function_that_returns_too_little_is_named(tmp_path: Path):
+    @pdl_rewrite("one")
+    def one(rewriter: object, op: Operation) -> FloatAttr:
+        return FloatAttr(1.0, f32)
+
+    try:
+        rules = pattern(
+            '%t = pdl.type\n%op = pdl.operation "test.op" -> (%t : !pdl.type)',
+            '%a, %b = pdl.apply_native_rewrite "one"(%op : !pdl.operation) : !pdl.attribute, !pdl.attribute\n'
+            '%n = pdl.operation "test.op" {"a" = %a, "b" = %b}\npdl.erase %op',
+        )
+        with pytest.raises(PassFailedException, match="expects 2 values of the function 'one'"):
+            transformed(tmp_path, rules, '%c = "test.op"() : () -> i32')
+    finally:
+        del REWRITES["one"]
+
+
 def test_a_whole_rewrite_may_be_a_python_function(tmp_path: Path):
     @pdl_rewrite("swap_operands")
     def swap_operands(rewriter, op: Operation, left: SSAValue, right: SSAValue):
