@@ -1,4 +1,4 @@
-"""`--load=FILE.py`: a program of the user that adds passes, pipelines and dialects."""
+"""`--load=FILE.py`: a program of the user that adds passes and dialects."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class CrashReproducer(Instrument):
     """If a pass fails, write what it was given, and the rest of the pipeline, to a file.
 
     `nn-opt --run-reproducer FILE` replays the failure; weights are in FILE.safetensors.
-    flags: further flags of the replay.
+    flags: further flags of the replay, such as `--load=my_passes.py`.
     counter: what is left of it becomes flags, too.
 
     >>> import nn_opt, pathlib, tempfile
