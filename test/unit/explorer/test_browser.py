@@ -373,35 +373,62 @@ def test_buffers_are_drawn_by_time_and_address(browser: Chromium, model_page: st
     assert "plan-memory" in browser.text(".trail")
 
 
+CODE = ".halves > :last-child"
+BESIDE = ".halves > :first-child"
+
+
 def test_generated_code_has_a_tab_for_each_language(browser: Chromium, text_page: str):
     browser.open(text_page)
     go(browser, "view=code&fn=conv_relu_0")
     titles = "[...document.querySelectorAll('.segments button')].map(b => b.textContent)"
     assert browser.run(titles) == ["LLVM IR", "Assembly"]
-    assert browser.text(".code .window").lstrip("0123456789").startswith("define")
+    assert browser.text(f"{CODE} .cell").startswith("define")
     browser.click(".segments button", 1)
-    assert "conv_relu_0" in browser.text(".code .window")
-    assert "define" not in browser.text(".code .window")
+    assert "conv_relu_0" in browser.text(f"{CODE} .window")
+    assert "define" not in browser.text(f"{CODE} .window")
     browser.click(".segments button", 0)
 
 
-def test_an_instruction_leads_to_its_op_and_back_to_the_source(browser: Chromium, text_page: str):
-    browser.open(text_page)
-    go(browser, "view=code&fn=conv_relu_0&tab=trail")
-    browser.click(".segments button", 1)
-    fma = browser.run(
-        "[...document.querySelectorAll('.code .cell')].findIndex(c => /^\\s+v?mov|^\\s+vfma/"
-        ".test(c.textContent))"
+def first_cell(browser: Chromium, pane: str, words: str) -> int:
+    """Return which of the cells of a pane in sight has one of some words."""
+    number = browser.run(
+        f"[...document.querySelectorAll('{pane} .cell')]"
+        f".findIndex(cell => /{words}/.test(cell.textContent))"
     )
-    browser.click(".code .cell", fma)
-    assert browser.count(".code .cell.chosen") >= 1
-    assert "graph." in browser.text(".from-source")
-    assert browser.text(".trail .stage") == "input"
+    assert number >= 0
+    return number
+
+
+def test_an_op_leads_to_its_instructions_and_back_to_the_source(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go(browser, "view=code&fn=conv_relu_0")
+    browser.click(".segments button", 1)
+    browser.click(f"{BESIDE} .cell", first_cell(browser, BESIDE, "math.fma"))
+    assert "math.fma" in browser.text(f"{BESIDE} .cell.chosen")
+    marked = browser.run(
+        f"[...document.querySelectorAll('{CODE} .cell.related')].map(cell => cell.textContent)"
+    )
+    assert any("vfmadd" in line for line in marked)
+    assert "graph.conv" in browser.text(".from-source")
+    browser.click(f"{CODE} .cell", first_cell(browser, CODE, "vfmadd"))
+    assert "vfmadd" in browser.text(f"{CODE} .cell.chosen")
+    assert "math.fma" in browser.text(f"{BESIDE} .cell.related")
     browser.click(".segments button", 0)
-    assert browser.count(".code .cell.chosen") >= 1
-    go_to_pass(browser, "fuse-ops", "view=ir&line=main::3&at=20&fn=main")
-    go(browser, browser.run("location.hash").replace("view=ir", "").replace("fn=main", "view=code"))
-    assert browser.count(".code .cell.related") >= 1
+    assert "fma" in browser.text(f"{CODE} .cell.chosen")
+
+
+def test_the_ir_beside_the_code_is_that_of_any_level(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go(browser, "view=code&fn=conv_relu_0&line=main::3&at=0")
+    level = "select[aria-label='IR beside the code']"
+    assert "loop.for" in browser.text(f"{BESIDE} .window")
+    number = int(pass_number(browser, "convert-graph-to-tensor")) + 1
+    change = "dispatchEvent(new Event('change'))"
+    browser.run(f'(s => {{ s.value = {number}; s.{change} }})(document.querySelector("{level}"))')
+    assert "tensor.compute" in browser.text(f"{BESIDE} .window")
+    assert browser.count(f"{BESIDE} .cell.related") > 0
+    browser.run(f'(s => {{ s.value = -1; s.{change} }})(document.querySelector("{level}"))')
+    assert browser.count(".halves.alone") == 1
 
 
 def test_the_overview_sums_up(browser: Chromium, text_page: str):
