@@ -16,18 +16,15 @@ from xdsl.pattern_rewriter import RewritePattern
 
 from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import locate
-from nn_opt.ir.watching import Tried
-from nn_opt.patterns import FunctionPattern
+from nn_opt.ir.watching import Tried, title_of
 
 _HEADER = f"{'tried':>9} {'fired':>9} {'seconds':>9}  pattern\n"
 
 
 def name_of(pattern: Tried) -> str:
-    """Return the name of a pattern: that of its function or class."""
-    if isinstance(pattern, FunctionPattern):
-        return pattern.name
+    """Return the name of a pattern: its own, or that of its function or class."""
     if isinstance(pattern, RewritePattern):
-        return type(pattern).__name__
+        return title_of(pattern)
     inner: Any = pattern
     while isinstance(inner, partial):
         inner = inner.func

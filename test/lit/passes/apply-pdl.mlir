@@ -2,7 +2,9 @@
 // RUN: nn-opt "--pass-pipeline=func.func(apply-pdl{file=%S/Inputs/apply-pdl/rules.pdl})" --allow-unregistered-dialect %s | filecheck %s
 // RUN: nn-opt --apply-pdl=%S/Inputs/apply-pdl/rules.pdl --allow-unregistered-dialect --remarks=apply-pdl --statistics --debug-counter=apply-pdl=1 %s 2>&1 >/dev/null | filecheck %s --check-prefix=COUNTER
 // RUN: nn-opt --apply-pdl=%S/Inputs/apply-pdl/rules.pdl --allow-unregistered-dialect --print-locations %s | filecheck %s --check-prefix=PLACE
+// RUN: nn-opt --apply-pdl=%S/Inputs/apply-pdl/rules.pdl --allow-unregistered-dialect --print-patterns %s 2>&1 >/dev/null | filecheck %s --check-prefix=NAMES
 
+// NAMES: apply-pdl.mlir:{{[0-9]+}}:8: graph.relu: @DoubleRelu [apply-pdl]
 // COUNTER:      apply-pdl.mlir:{{[0-9]+}}:8: remark: graph.relu: @DoubleRelu applied [apply-pdl]
 // COUNTER-NOT:  remark
 // COUNTER:      (S) 1 patterns-applied - matches that were rewritten
