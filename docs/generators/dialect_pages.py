@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
 
-from nn_opt.dialects.graph import Graph
+from nn_opt.dialects.graph import Graph, layouts, shapes
 from nn_opt.dialects.llvm import LLVM
 from nn_opt.dialects.loop import Loop
 from nn_opt.dialects.sched import Sched
@@ -102,7 +102,29 @@ def dialect_page(dialect: Dialect) -> str:
         source = module.removeprefix("nn_opt.").replace(".", "/") + ".py"
         parts.append(f"## {family_title(module)}\n\nDefined in [`{source}`](../../{source}).\n")
         parts += [op_entry(op, examples) for op in sorted(ops, key=lambda op: op.name)]
+    if dialect is Graph:
+        parts += shape_rules()
     return "\n".join([*parts, f"{WRITTEN}; the examples are from the tests.\n"])
+
+
+def shape_functions() -> dict[str, str]:
+    """Return the rules by which ops of graph infer shapes, and what they say."""
+    return {
+        name: inspect.cleandoc(rule.__doc__ or "")
+        for name, rule in sorted((vars(layouts) | vars(shapes)).items())
+        if name.endswith("_shape") and inspect.isfunction(rule)
+    }
+
+
+def shape_rules() -> Iterator[str]:
+    """Yield the section of the rules for shapes."""
+    yield "## Rules for shapes\n"
+    yield (
+        "An op infers its result's shape, and verifies it, by a function of integers, in"
+        " [shapes.py](../../dialects/graph/shapes.py) or [layouts.py](../../dialects/graph/layouts.py).\n"
+    )
+    for name, text in shape_functions().items():
+        yield f"### {name}\n\n```text\n{text}\n```\n"
 
 
 def family_title(module: str) -> str:
@@ -113,7 +135,10 @@ def family_title(module: str) -> str:
 
 def op_entry(op: type[IRDLOperation], examples: Sequence[str]) -> str:
     """Return the section of one op: what it means, how it is written, what its parts are."""
-    lines = [f"### {op.name}\n", f"{document(op)}\n"]
+    lines = [f"### {op.name}\n", f"{linked(document(op))}\n"]
+    rule = f"{op.name.partition('.')[2]}_shape"
+    if rule in shape_functions() and rule not in document(op) and op.name.startswith("graph."):
+        lines.append(f"Shapes: [`{rule}`](#{rule}).\n")
     example = "\n".join(example_of(op.name, examples))
     lines.append(f"<!-- fragment -->\n```mlir\n{example}\n```\n")
     definition = op.get_irdl_definition()
@@ -126,6 +151,15 @@ def op_entry(op: type[IRDLOperation], examples: Sequence[str]) -> str:
     }
     lines.append(". ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names))
     return "\n".join([*lines, ""])
+
+
+def linked(text: str) -> str:
+    """Return a text whose names of rules for shapes lead to them."""
+    return re.sub(
+        r"`(\w+_shape)`",
+        lambda m: f"[{m[0]}](#{m[1]})" if m[1] in shape_functions() else m[0],
+        text,
+    )
 
 
 def part(name: str, definition: object, kind: str) -> str:
