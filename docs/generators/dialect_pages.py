@@ -121,7 +121,8 @@ def shape_rules() -> Iterator[str]:
     yield "## Rules for shapes\n"
     yield (
         "An op infers its result's shape, and verifies it, by a function of integers, in"
-        " [shapes.py](../../dialects/graph/shapes.py) or [layouts.py](../../dialects/graph/layouts.py).\n"
+        " [shapes.py](../../dialects/graph/shapes.py) or"
+        " [layouts.py](../../dialects/graph/layouts.py).\n"
     )
     for name, text in shape_functions().items():
         yield f"### {name}\n\n```text\n{text}\n```\n"
