@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects import pdl
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import get_all_dialects, pdl
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
@@ -22,7 +22,7 @@ from nn_opt.ir.rewriting import rewrite
 from nn_opt.ir.statistics import Statistic
 from nn_opt.ir.verify import verify
 from nn_opt.passes.pdl_checks import require_supported, root_of
-from nn_opt.passes.pdl_match import Matcher
+from nn_opt.passes.pdl_match import Matcher, definition
 from nn_opt.passes.pdl_rewrite import Rewriting
 
 APPLIED = Statistic("apply-pdl", "patterns-applied", "matches that were rewritten")
@@ -47,6 +47,7 @@ class PdlPattern(RewritePattern):
 
     pattern: pdl.PatternOp
     matcher: Matcher
+    roots: tuple[type[Operation], ...]  # for the driver: what need not be tried
     ctx: Context
     budget: Budget
 
@@ -116,7 +117,21 @@ def _pattern(
     pattern: pdl.PatternOp, root: SSAValue, ctx: Context, budget: Budget
 ) -> RewritePattern:
     require_supported(pattern, root)
-    return PdlPattern(pattern, Matcher(pattern, root), ctx, budget)
+    return PdlPattern(pattern, Matcher(pattern, root), _roots(root, ctx), ctx, budget)
+
+
+def _roots(root: SSAValue, ctx: Context) -> tuple[type[Operation], ...]:
+    """Return the classes of the operations that a root may match: ours, and xDSL's of its name."""
+    pdl_op = definition(root)
+    assert isinstance(pdl_op, pdl.OperationOp), "a root is an operation"
+    if pdl_op.opName is None:
+        return (Operation,)
+    name = pdl_op.opName.data
+    found = ctx.get_optional_op(name)
+    theirs = get_all_dialects().get(name.partition(".")[0])
+    known = [] if found is None or theirs is None else [*theirs().operations]
+    same = [op_type for op_type in known if op_type.name == name]
+    return (UnregisteredOp, *([] if found is None else [found]), *same)
 
 
 def _patterns(module: ModuleOp) -> Iterator[pdl.PatternOp]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import op_names, program, results_before_and_after
-from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects import llvm, test
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -230,6 +231,31 @@ def test_a_whole_rewrite_may_be_a_python_function(tmp_path: Path):
     finally:
         del REWRITES["swap_operands"]
     assert "graph.sub %y, %x" in result
+
+
+def test_an_operation_that_xdsl_defines_otherwise_is_matched_too(tmp_path: Path):
+    source = test.TestOp(result_types=[llvm.LLVMPointerType()])
+    theirs = llvm.GEPOp(source.results[0], [1], pointee_type=f32)
+    assert type(theirs) is not make_context().get_op(theirs.name)
+    module = ModuleOp([source, theirs, test.TestOp([theirs.result])])
+    rules = pattern(
+        '%p = pdl.operand\n%t = pdl.type\n%op = pdl.operation "llvm.getelementptr"(%p : !pdl.value) -> (%t : !pdl.type)',
+        "pdl.replace %op with (%p : !pdl.value)",
+    )
+    (tmp_path / "rules.pdl").write_text(rules)
+    ApplyPdlPass(str(tmp_path / "rules.pdl")).apply(make_context(), module)
+    assert [op.name for op in module.ops] == ["test.op", "test.op"]
+
+
+def test_a_root_without_a_name_is_any_operation(tmp_path: Path):
+    rules = pattern(
+        "%x = pdl.operand\n%t = pdl.type : i8\n%op = pdl.operation (%x : !pdl.value) -> (%t : !pdl.type)",
+        "pdl.replace %op with (%x : !pdl.value)",
+    )
+    text = (
+        '%a = "test.op"() : () -> i8\n%b = arith.bitcast %a : i8 to i8\n"test.op"(%b) : (i8) -> ()'
+    )
+    assert "bitcast" not in transformed(tmp_path, rules, text)
 
 
 def test_operands_that_are_left_out_at_the_end_are_none(tmp_path: Path):
