@@ -4,7 +4,7 @@
 // RUN: filecheck %s --check-prefix=MESSAGE <%t.err
 // RUN: filecheck %s --check-prefix=FILE <%t.repro
 // RUN: not nn-opt --run-reproducer %t.repro >%t 2>%t.again
-// RUN: grep -v note: %t.err | diff - %t.again
+// RUN: grep -e error: -e hint: %t.err | diff - %t.again
 // RUN: rm -f %t.none && nn-opt --cse --crash-reproducer=%t.none %s && test ! -e %t.none
 // RUN: not nn-opt --run-reproducer %s 2>&1 | filecheck %s --check-prefix=NONE
 

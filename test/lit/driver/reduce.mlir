@@ -23,7 +23,7 @@
 // SLICE-NEXT: graph.slice %[[X]] starts [0, 1] sizes [1, 1]
 // FOLLOWS: graph.pool {{.*}} : {{.*}}tensor<1x1x1x1xf32>
 // DULL: error: --reduce: the command fails on the input already
-// DULL: hint: it has to exit with 0 as long as the module is interesting
+// DULL: hint: it has to exit with 0 as long as the input is interesting
 func.func private @double(%a: i32) -> i32 {
   %0 = arith.addi %a, %a : i32
   func.return %0 : i32
