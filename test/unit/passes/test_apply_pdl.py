@@ -1,6 +1,7 @@
 """Patterns written in PDL: what they compute, what they may call, and what they may not say."""
 
 # ruff: noqa: E501  (lines of IR)
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,11 @@ from xdsl.utils.exceptions import PassFailedException
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
+from nn_opt.pass_specs import make_pass
 from nn_opt.passes.apply_pdl import ApplyPdlPass
 from nn_opt.passes.pdl_functions import CONSTRAINTS, REWRITES, pdl_constraint, pdl_rewrite
+from nn_opt.pipelines import run_passes
+from nn_opt.plans import parse_pipeline
 
 RULES = Path(__file__).parents[2] / "lit" / "passes" / "Inputs" / "apply-pdl" / "rules.pdl"
 
@@ -37,6 +41,57 @@ def test_rewritten_programs_compute_the_same():
         # One rounding less of three: sums of products of about 1, in f32.
         np.testing.assert_allclose(after, before, rtol=0, atol=1e-6)
     assert op_names(module) == ["graph.add", "graph.mul", "graph.relu"]
+
+
+PROGRAM_OF_BOTH = """
+func.func @main(%x: tensor<8xf32>, %i: i32, %j: i32) -> (tensor<8xf32>, tensor<8xf32>, i32) {
+  %a = graph.relu %x : tensor<8xf32>
+  %b = graph.relu %a : tensor<8xf32>
+  %c = graph.relu %b : tensor<8xf32>
+  %d = graph.gelu %x approximate "none" : tensor<8xf32>
+  %e = arith.subi %i, %j : i32
+  %f = arith.addi %e, %j : i32
+  %g = arith.addi %f, %e : i32
+  func.return %c, %d, %g : tensor<8xf32>, tensor<8xf32>, i32
+}
+"""
+OF_BOTH = {
+    "DoubleRelu": "",
+    "GeluBecomesTanhForm": "",
+    "DifferenceAndBack": """
+      pdl.pattern @DifferenceAndBack : benefit(1) {
+        %t = pdl.type : i32
+        %x = pdl.operand
+        %y = pdl.operand
+        %sub = pdl.operation "arith.subi"(%x, %y : !pdl.value, !pdl.value) -> (%t : !pdl.type)
+        %d = pdl.result 0 of %sub
+        %add = pdl.operation "arith.addi"(%d, %y : !pdl.value, !pdl.value) -> (%t : !pdl.type)
+        pdl.rewrite %add {
+          pdl.replace %add with (%x : !pdl.value)
+        }
+      }""",
+}
+
+
+@pytest.mark.parametrize(("name", "text"), OF_BOTH.items(), ids=OF_BOTH.keys())
+def test_xdsls_two_interpreters_agree(tmp_path: Path, name: str, text: str):
+    rules = re.split(r"(?=^pdl\.pattern)", RULES.read_text("utf-8"), flags=re.MULTILINE)
+    file, code = tmp_path / "rules.pdl", tmp_path / "rules.interp"
+    file.write_text(text or next(rule for rule in rules if f"@{name} " in rule), "utf-8")
+    interpreted = parse_module(ctx := make_context(), file.read_text("utf-8"), "rules.pdl")
+    make_pass("xdsl-convert-pdl-to-pdl-interp").apply(ctx, interpreted)
+    code.write_text(print_module(interpreted, generic=True), "utf-8")
+    results = []
+    for step in (
+        f"apply-pdl{{{file}}}",
+        f"xdsl-apply-pdl{{pdl-file={file}}}",
+        f"xdsl-apply-pdl-interp{{pdl-interp-file={code}}}",
+    ):
+        module = program(PROGRAM_OF_BOTH)
+        run_passes(make_context(), module, parse_pipeline(f"{step},dce"))
+        results.append(print_module(module))
+    assert results[0] == results[1] == results[2]
+    assert results[0] != print_module(program(PROGRAM_OF_BOTH))
 
 
 def transformed(tmp_path: Path, rules: str, text: str, *, unregistered: bool = True) -> str:
