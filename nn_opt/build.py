@@ -24,7 +24,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 
 from nn_opt.backends.llvm import print_module as print_llvm
-from nn_opt.backends.llvm.object import emit_assembly, emit_object
+from nn_opt.backends.llvm.object import RefusedCode, emit_assembly, emit_object
 from nn_opt.collector import quiet_collector
 from nn_opt.crew import NO_CREW, Crew, crew_for
 from nn_opt.instrument import Instrument
@@ -108,11 +108,23 @@ def build(
 
 def _finished(lowered: Lowered, crew: Crew, pack: Pack) -> Artifact:
     with ThreadPoolExecutor(1) as workers:  # while LLVM works, Python is free to pack weights
-        code = workers.submit(emit_object, lowered.text, lowered.machine)
+        code = workers.submit(_emit, lowered)
         weights = pack(lowered.arrays, lowered.offsets, lowered.manifest.weight_bytes)
     objects = [code.result(), *crew.objects()]
     manifest = replace(lowered.manifest, object_sizes=tuple(map(len, objects)))
     return Artifact(manifest, b"".join(objects), weights)
+
+
+def _emit(lowered: Lowered) -> bytes:
+    try:
+        return emit_object(lowered.text, lowered.machine)
+    except RefusedCode as error:
+        stem = error.function.split(".par")[0]
+        kernels = [kernel for kernel in lowered.manifest.kernels if kernel.name == stem]
+        nodes = [node for kernel in kernels for node in kernel.nodes]
+        if nodes:
+            error.add_note(f"the model's nodes there: {', '.join(nodes)}")
+        raise
 
 
 def lower(

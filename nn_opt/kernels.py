@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.contraction import is_byte
 from nn_opt.dialects.graph.winograd import FILTER, algorithm_named
+from nn_opt.ir.locations import file_place, parts_of
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.runtime.manifest import Kernel
 
@@ -47,7 +49,14 @@ def _nodes(call: CallOp) -> tuple[str, ...]:
         case ArrayAttr(data=names):
             return tuple(name.data for name in names if isinstance(name, StringAttr))
         case _:
-            return ()
+            return source_lines(call.location)
+
+
+def source_lines(location: Attribute) -> tuple[str, ...]:
+    """Return the lines of files that a location holds, as `file:line`, each once."""
+    places = (file_place(part) for part in parts_of(location))
+    known = (f"{os.path.basename(place[0])}:{place[1]}" for place in places if place and place[1])
+    return tuple(dict.fromkeys(known))
 
 
 def _repeats(op: Operation) -> int:

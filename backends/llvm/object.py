@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from functools import lru_cache
@@ -93,8 +94,27 @@ def parse_for(text: str, target: Target, context: Any) -> Any:
         module.verify()
     except RuntimeError as error:
         # The text is this compiler's own: whatever LLVM objects to is a fault here.
-        raise AssertionError(f"LLVM refuses the code generated for it: {error}") from error
+        raise RefusedCode(str(error), function_at(str(error), text)) from error
     return module
+
+
+class RefusedCode(AssertionError):
+    """LLVM finds a mistake in the code that was generated for it; `function` has it, if known."""
+
+    def __init__(self, problem: str, function: str) -> None:
+        where = f" for @{function}" if function else ""
+        super().__init__(f"LLVM refuses the code generated{where}: {problem}")
+        self.function = function
+
+
+def function_at(problem: str, text: str) -> str:
+    """Return the function of LLVM IR text that a message of LLVM is about, or nothing."""
+    lines = text.split("\n")
+    place = re.search(r"<string>:(\d+):", problem)
+    quoted = {line.rstrip() for line in problem.split("\n") if line.startswith("  ")}
+    last = int(place[1]) if place else 1 + next((k for k, x in enumerate(lines) if x in quoted), -1)
+    starts = (re.match(r'define .*?@"?([^"(]+)"?\(', line) for line in reversed(lines[:last]))
+    return next((start[1] for start in starts if start is not None), "")
 
 
 def _prepared(text: str, target: Target, machine: Any, passes: int) -> Any:

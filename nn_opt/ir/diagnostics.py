@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     CallSiteLoc,
     FileLineColLoc,
     FusedLoc,
+    IntAttr,
     NameLoc,
     StringAttr,
 )
@@ -194,14 +195,21 @@ def _excerpt_at(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
 
 
 def locate(op: Operation) -> str:
-    """Return `file:line:col`, else a node's name, else a placeholder; of several, the first."""
+    """Return `file:line:col`, else a node's name, else a placeholder; of several, the first.
+
+    What a front-end makes for no node has line 0: its place is the file, or a value's name.
+    """
     return _place(op.location)
 
 
 def _place(location: Attribute) -> str:
     match location:
+        case FileLineColLoc(filename=file, line=IntAttr(data=0)):
+            return file.data
         case FileLineColLoc(filename=file, line=line, column=column):
             return f"{file.data}:{line.data}:{column.data}"
+        case NameLoc(desc=value, location=FileLineColLoc(line=IntAttr(data=0))):
+            return f"value '{value.data}'"  # a model's weight or input
         case NameLoc(desc=node):
             return f"node '{node.data}'"
         case FusedLoc(locations=ArrayAttr(data=[first, *_])):

@@ -80,8 +80,14 @@ def fused(places: Iterable[LocationAttr]) -> LocationAttr:
     return next(iter(parts), UNKNOWN_LOC)
 
 
+def parts_of(place: Attribute) -> list[LocationAttr]:
+    """Return what a fused location is made of, or the location itself unless it is unknown."""
+    parts: dict[LocationAttr, None] = {}
+    _add_parts(place, parts)
+    return list(parts)
+
+
 def _add_parts(place: Attribute, parts: dict[LocationAttr, None]) -> None:
-    """Note what a fused location is made of, or the location itself unless it is unknown."""
     kind = type(place)  # quicker than `isinstance`, which asks abstract classes
     if kind is FusedLoc:
         for part in cast(ArrayAttr[Attribute], cast(FusedLoc, place).locations).data:

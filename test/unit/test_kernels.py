@@ -82,4 +82,4 @@ def test_each_call_has_a_row_and_a_scan_multiplies():
     }
     """)
     rows = [(row.name, row.nodes, row.flops) for row in kernels_of(module)]
-    assert rows == [("k", ("n1", "n2"), 4), ("k", (), 36)]
+    assert rows == [("k", ("n1", "n2"), 4), ("k", ("<text>:11",), 36)]
