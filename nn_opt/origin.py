@@ -272,4 +272,5 @@ def _read(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "this is no UTF-8 text"
-        raise DiagnosticError(f"{path}: error: {reason}") from error
+        hint = "\n  hint: text has a line break at its end" if set("@%(") & set(path) else ""
+        raise DiagnosticError(f"{path}: error: {reason}{hint}") from error

@@ -125,6 +125,9 @@ def rewrite(
     >>> str(nn_opt.Pipeline("halve-relus").run(module)).count("graph.relu")
     1
     """
+    given: Any = name
+    if not isinstance(given, str):
+        raise TypeError('a rewrite has a flag: @nn_opt.rewrite("no-double-relu")')
     names = sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]
 
     def define(*matchers: Matcher) -> type[PatternPass]:

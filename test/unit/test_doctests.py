@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
+from registered import kept
 
 import nn_opt
-from nn_opt import registry
-from nn_opt.ir import contexts
 
 PUBLIC = [name for name in nn_opt.__all__ if name not in ("__version__", "passes")]
 MODULES = sorted({getattr(nn_opt, name).__module__ for name in PUBLIC} | {"nn_opt.passes"})
@@ -21,21 +20,9 @@ ELSEWHERE = {"Model", "import_model", "explore", "meaning"}
 
 @pytest.fixture(autouse=True)
 def tables() -> Iterator[None]:
-    """Examples register passes and dialects; leave none behind."""
-
-    kept = [dict(table) for table in TABLES]
-    yield
-    for table, before in zip(TABLES, kept, strict=True):
-        table.clear()
-        table.update(before)
-
-
-TABLES: tuple[dict[str, object], ...] = (
-    registry.PASSES,  # pyright: ignore[reportAssignmentType]
-    registry.SOURCES,
-    registry._classes,
-    contexts.REGISTERED,
-)
+    """Examples register passes and dialects."""
+    with kept():
+        yield
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
+from registered import kept
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
@@ -31,13 +32,8 @@ RELUS = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 @pytest.fixture(autouse=True)
 def tables() -> Iterator[None]:
-    """Leave no pass behind."""
-    tables = (registry.PASSES, registry.SOURCES, registry._classes)
-    kept = [dict(table) for table in tables]
-    yield
-    for table, before in zip(tables, kept, strict=True):
-        table.clear()
-        table.update(before)  # pyright: ignore[reportArgumentType]
+    with kept():
+        yield
 
 
 def relu_of_relu(op: graph.ReluOp, rewriter: PatternRewriter) -> None:
@@ -255,6 +251,8 @@ def test_patterns_that_disagree_about_an_option_are_refused():
 
 
 def test_what_is_no_pattern_is_refused():
+    with pytest.raises(TypeError, match=r'a rewrite has a flag: @nn_opt\.rewrite\("'):
+        nn_opt.rewrite(relu_of_relu)  # pyright: ignore[reportArgumentType, reportCallIssue]
     with pytest.raises(TypeError, match="a pattern is a function or a RewritePattern"):
         nn_opt.rewrite("integers", [int])
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from registered import kept
 
-from nn_opt import registry
 from nn_opt.driver import main
 
 PASS = '''
@@ -32,13 +32,8 @@ RELU = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
 def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave no pass, module or path behind."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    tables = (registry.PASSES, registry.SOURCES, registry._classes)
-    kept = [dict(table) for table in tables]
-    yield
-    for table, before in zip(tables, kept, strict=True):
-        for name in table.keys() - before.keys():
-            del table[name]
-        table.update(before)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    with kept():
+        yield
     for name in ("my_passes", "with_dashes", "helper"):
         sys.modules.pop(name, None)
 
