@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -58,25 +58,28 @@ def explore(
     source: str | os.PathLike[str] | bytes | ModelProto | ModuleOp,
     pipeline: str | Pipeline | None = None,
     path: str | os.PathLike[str] | None = None,
+    *,
+    dims: Mapping[str, int] | None = None,
 ) -> Exploration:
     """Return the page of a run of passes, all of `compile` by default; write it to `path`, too.
 
     A pass that fails is shown with its error, which is also that of the result.
 
+    dims: the sizes of a model's dimensions that have names.
     Raises: DiagnosticError, ParseError or VerifyException for a source that cannot be read.
     """
     from nn_opt.ir.parsing import make_context
     from nn_opt.pipeline import Pipeline
 
     chosen = pipeline if isinstance(pipeline, Pipeline) else Pipeline(pipeline or COMPILE)
-    module, read = _read(source)
+    module, read = _read(source, dims or {})
     explored = run_explored(make_context(), module, chosen, read, command=str(chosen))
     if path is not None:
         explored.save(path)
     return explored
 
 
-def _read(source: Any) -> tuple[ModuleOp, Source]:
+def _read(source: Any, dims: Mapping[str, int]) -> tuple[ModuleOp, Source]:
     from nn_opt.ir.printing import print_module
     from nn_opt.origin import TEXT_SUFFIXES, parse
 
@@ -95,7 +98,7 @@ def _read(source: Any) -> tuple[ModuleOp, Source]:
     from nn_opt.frontends.onnx import import_model, read_model
 
     model = read_model(source)
-    return import_model(model), onnx_source(model)
+    return import_model(model, dims), onnx_source(model)
 
 
 def run_explored(

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.dialects.sched import ScriptOp
+from nn_opt.dialects.sched import AxesOp, ScriptOp
 from nn_opt.ir.printing import ExactPrinter
 from nn_opt.schedule.script import replay
 
@@ -38,6 +38,8 @@ def _stages(script: ScriptOp, kernel: FuncOp, module: ModuleOp) -> Stages:
     stages: Stages = [(0, _lines(function))]
 
     def keep(op: Operation) -> None:
+        if isinstance(op, AxesOp):  # only names loops
+            return
         text = _lines(function)
         if text != stages[-1][1]:
             stages.append((lines[op], text))
