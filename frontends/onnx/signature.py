@@ -94,7 +94,8 @@ def _example(unknown: Sequence[InputSpec], dims: Mapping[str, int]) -> str:
     sizes = [size for spec in unknown for size in spec.shape or (None,)]
     if None not in sizes:
         names = {size: 1 for size in sizes if isinstance(size, str) and size not in dims}
-        return f"dims={names}"
+        flags = " ".join(f"--dim {name}=1" for name in names)
+        return f"dims={names}, on a command line by {flags}"
     shapes = {
         spec.name: [size if isinstance(size, int) else 1 for size in spec.shape or (1, 1)]
         for spec in unknown

@@ -223,7 +223,8 @@ def test_unknown_sizes_are_listed_with_the_way_to_give_them() -> None:
     assert "the sizes of 2 input(s) are unknown: 'a' [N, 3, ?], 'c' of unknown rank" in message
     assert "give them by shapes={'a': [1, 3, 1], 'c': [1, 1]}" in message
     named = parse("g (float[N,3,M] a, float[N] b) => (float[] y) { y = Relu(a) }")
-    assert "give them by dims={'M': 1}" in complaint(named, dims={"N": 2})
+    hint = "give them by dims={'M': 1}, on a command line by --dim M=1"
+    assert hint in complaint(named, dims={"N": 2})
 
 
 @pytest.mark.parametrize(
