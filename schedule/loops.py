@@ -42,7 +42,7 @@ def split(loop: ForOp, factor: int, tail: str = "guard") -> tuple[ForOp, ForOp]:
     """
     _require_serial(loop, "split")
     if factor < 1:
-        refuse(loop, f"split: loop {loop_name(loop)} by {factor}", hint="use a factor >= 1")
+        refuse(loop, f"split: the factor of {loop_name(loop)} is {factor}, expected at least 1")
     trips = loop.trips
     if tail == "exact" and trips % factor:
         problem = f"split: {factor} does not divide the {trips} iterations of {loop_name(loop)}"
@@ -152,7 +152,8 @@ def vectorize(loop: ForOp) -> None:
     """Mark an innermost loop whose iterations become lanes; refuses ordered axes and huge loops."""
     _require_serial(loop, "vectorize")
     if loop.trips > MAX_LANES:
-        problem = f"vectorize: loop {loop_name(loop)} has {loop.trips} iterations"
+        name, most = loop_name(loop), f"expected at most {MAX_LANES}"
+        problem = f"vectorize: loop {name} has {loop.trips} iterations, {most}"
         refuse(loop, problem, hint=f"split it by at most {MAX_LANES} lanes first")
     if any(isinstance(op, ForOp) for op in loop.body.block.ops):
         problem = f"vectorize: loop {loop_name(loop)} is not innermost"

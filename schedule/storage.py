@@ -176,7 +176,7 @@ def set_scope(function: FuncOp, stage: str, space: str) -> None:
     """Keep a stage's buffer in another memory space, as deep in the loops as its users allow."""
     block, alloc = own_buffer(function, stage)
     if space not in SPACES:
-        refuse(block, f"set_scope: {space!r} is none of {', '.join(SPACES)}")
+        refuse(block, f"set_scope: the scope is {space!r}, expected one of {', '.join(SPACES)}")
     old = alloc.result
     new = AllocOp(
         alloc.buffer.data,

@@ -119,7 +119,8 @@ def check_winograd(
     """Raise ValueError unless a convolution slides by one pixel over all channels."""
     if {*strides, *dilations, group} != {1}:
         facts = f"strides {list(strides)}, dilations {list(dilations)}, group {group}"
-        raise ValueError(f"has {facts}; F({algorithm.tile}, {FILTER}) is for all of them 1")
+        name = f"F({algorithm.tile}, {FILTER})"
+        raise ValueError(f"has {facts}, expected all of them 1 for {name}")
 
 
 @irdl_op_definition

@@ -112,18 +112,21 @@ class BlockOp(IRDLOperation):
     def verify_(self) -> None:
         count = len(self.sizes)
         if not len(self.bindings.data.results) == len(self.kinds) == count:
-            problem = f"{len(self.bindings.data.results)} bindings, {len(self.kinds)} kinds"
-            raise VerifyException(complaint(self, f"{problem} for {count} axes"))
+            numbers = f"{len(self.bindings.data.results)} bindings and {len(self.kinds)} kinds"
+            problem = f"has {numbers}, expected {count} of both: one an axis"
+            raise VerifyException(complaint(self, problem))
         for access in (self.bindings.data, self.conditions.data):
             if access.num_dims != len(self.indices) or access.num_symbols:
                 problem = f"map takes {access.num_dims} values, {len(self.indices)} are given"
                 raise VerifyException(complaint(self, problem))
         for block in self.regions_of_work:
             if [arg.type for arg in block.args] != [IndexType()] * count:
-                raise VerifyException(complaint(self, f"a region must take {count} indices"))
+                types = ", ".join(str(arg.type) for arg in block.args)
+                problem = f"a region takes ({types}), expected an index an axis: {count}"
+                raise VerifyException(complaint(self, problem))
         unknown = {kind.data for kind in self.kinds} - {kind.value for kind in Kind}
         if unknown:
-            problem = f"kind {unknown.pop()!r} is none of {', '.join(Kind)}"
+            problem = f"kind is {min(unknown)!r}, expected one of {', '.join(Kind)}"
             raise VerifyException(complaint(self, problem))
 
     def print(self, printer: Printer) -> None:
@@ -194,6 +197,6 @@ class _Axis:
         parser.parse_punctuation(":")
         word = parser.parse_identifier()
         if word not in list(Kind):
-            parser.raise_error(f"kind {word!r} is none of {', '.join(Kind)}")
+            parser.raise_error(f"kind is {word!r}, expected one of {', '.join(Kind)}")
         self.kind = Kind(word)
         self.size = parser.parse_integer()

@@ -53,8 +53,8 @@ class AllocOp(IRDLOperation):
         super().__init__(properties={"buffer": StringAttr(buffer)}, result_types=[type_])
 
     def verify_(self) -> None:
-        if memory_space(self.result) not in SPACES:
-            problem = f"memory space is none of {', '.join(SPACES)}"
+        if (space := memory_space(self.result)) not in SPACES:
+            problem = f"memory space is {space!r}, expected one of {', '.join(SPACES)}"
             raise VerifyException(complaint(self, problem))
 
 
@@ -130,7 +130,7 @@ class ViewOp(IRDLOperation):
             unit = numpy_dtype(element_type(self.source)).itemsize
             end = self.start.value * unit + byte_size(self.result)
             if end > byte_size(self.source) or self.start.value < 0:
-                problem = f"ends at byte {end} of {byte_size(self.source)}"
+                problem = f"ends at byte {end}, expected at most {byte_size(self.source)}"
                 raise VerifyException(complaint(self, problem, hint="a view stays inside"))
 
     def print(self, printer: Printer) -> None:
@@ -178,7 +178,8 @@ class CopyOp(IRDLOperation):
 
     def verify_(self) -> None:
         if byte_size(self.source) != byte_size(self.target):
-            problem = f"copies {byte_size(self.source)} bytes to {byte_size(self.target)}"
+            sizes = byte_size(self.source), byte_size(self.target)
+            problem = f"copies {sizes[0]} bytes to {sizes[1]}, expected as many"
             raise VerifyException(complaint(self, problem))
 
 

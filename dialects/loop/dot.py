@@ -63,7 +63,8 @@ class DotOp(IRDLOperation):
             raise VerifyException(complaint(self, problem))
         narrow = isinstance(element_type(self.a), IntegerType)
         if narrow != isinstance(element_type(self.acc), IntegerType):
-            problem = f"sums {element_type(self.a)} in {element_type(self.acc)}"
+            wanted = "an integer" if narrow else "a float"
+            problem = f"sums {element_type(self.a)} in {element_type(self.acc)}, expected {wanted}"
             raise VerifyException(complaint(self, problem))
         if self.unsigned is not None and not narrow:
             raise VerifyException(complaint(self, f"{element_type(self.a)} has no sign to drop"))

@@ -38,6 +38,10 @@ class ForKind(StrEnum):
     UNROLL = "unroll"  # expanded by the last conversion
 
 
+def _taken(body: Region) -> str:
+    return f"({', '.join(str(arg.type) for arg in body.block.args)})"
+
+
 @lru_cache(maxsize=1024)
 def _extent(trips: int) -> IntegerAttr[IndexType]:
     return IntegerAttr(trips, IndexType())
@@ -97,12 +101,14 @@ class ForOp(IRDLOperation):
 
     def verify_(self) -> None:
         if self.kind.data not in list(ForKind):
-            problem = f"kind {self.kind.data!r} is none of {', '.join(ForKind)}"
+            problem = f"kind is {self.kind.data!r}, expected one of {', '.join(ForKind)}"
             raise VerifyException(complaint(self, problem))
         if [arg.type for arg in self.body.block.args] != [IndexType()]:
-            raise VerifyException(complaint(self, "body must take one index"))
+            problem = f"body takes {_taken(self.body)}, expected (index)"
+            raise VerifyException(complaint(self, problem))
         if self.trips < 0:
-            raise VerifyException(complaint(self, f"extent {self.trips} is negative"))
+            problem = f"extent is {self.trips}, expected at least 0"
+            raise VerifyException(complaint(self, problem))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -157,7 +163,7 @@ class IfOp(IRDLOperation):
             problem = f"map takes {conditions.num_dims} values, {len(self.indices)} are given"
             raise VerifyException(complaint(self, problem))
         if self.body.block.args:
-            raise VerifyException(complaint(self, "body must take nothing"))
+            raise VerifyException(complaint(self, f"body takes {_taken(self.body)}, expected ()"))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

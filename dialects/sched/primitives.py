@@ -38,6 +38,7 @@ class LoopType(ParametrizedAttribute, TypeAttribute):
 
 
 LOOP = LoopType()
+TAILS = ("guard", "exact")  # what becomes of the iterations that a factor leaves over
 
 
 @irdl_op_definition
@@ -117,8 +118,9 @@ class SplitOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        if self.tail.data not in ("guard", "exact"):
-            raise VerifyException(complaint(self, f"tail {self.tail.data!r} is no known kind"))
+        if self.tail.data not in TAILS:
+            problem = f"tail is {self.tail.data!r}, expected one of {', '.join(TAILS)}"
+            raise VerifyException(complaint(self, problem))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -170,9 +170,10 @@ class ComputeOp(IRDLOperation):
         if (len(sizes) > rank) != (self.combiner is not None):
             found.append("a reduction needs both a combiner and reduce axes")
         if self.combiner is not None and self.combiner.data not in COMBINERS:
-            found.append(f"combiner {self.combiner.data!r} is none of {', '.join(COMBINERS)}")
+            known = ", ".join(COMBINERS)
+            found.append(f"combiner is {self.combiner.data!r}, expected one of {known}")
         if self.order is not None and self.order.data not in ORDERS:
-            found.append(f"order {self.order.data!r} is none of {', '.join(ORDERS)}")
+            found.append(f"order is {self.order.data!r}, expected one of {', '.join(ORDERS)}")
         return found + self.yield_problems() + self.combine_problems()
 
     def shape_problems(self) -> list[str]:

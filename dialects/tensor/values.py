@@ -139,7 +139,7 @@ class ScanOp(IRDLOperation):
     def verify_(self) -> None:
         if not 0 <= self.states <= min(len(self.inputs), len(self.outputs)):
             counts = f"{len(self.inputs)} operands and {len(self.outputs)} results"
-            problem = f"has {self.states} states of {counts}"
+            problem = f"has {self.states} states of {counts}, expected no more than of both"
             raise VerifyException(complaint(self, problem, hint="each state is one of both"))
         stacks = (*self.inputs[self.states :], *self.outputs[self.states :])
         lengths = [shape_of(value)[:1] for value in stacks]

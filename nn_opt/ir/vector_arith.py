@@ -102,11 +102,13 @@ def _require(condition: bool, problem: str) -> None:
 def _verify_cast(op: IRDLOperation) -> None:
     op.get_irdl_definition().verify(op)
     source, result = op.operands[0].type, op.results[0].type
-    _require(lanes_of(source) == lanes_of(result), f"casts {source} to {result}: other lanes")
+    _require(
+        lanes_of(source) == lanes_of(result), f"casts {source} to {result}, expected as many lanes"
+    )
     before, after = element_type(source), element_type(result)
     if isinstance(op, arith.IndexCastOp):
         one_index = isinstance(before, IntegerType) != isinstance(after, IntegerType)
-        _require(one_index, f"casts {source} to {result}: one of them must be index")
+        _require(one_index, f"casts {source} to {result}, expected index for one of them")
     elif type(op) in GROWTH:
         growth = (width_of(after) - width_of(before)) * GROWTH[type(op)]
         word = "wider" if GROWTH[type(op)] > 0 else "narrower"
@@ -126,7 +128,7 @@ def _verify_select(op: IRDLOperation) -> None:
     op.get_irdl_definition().verify(op)
     condition, chosen = op.operands[0].type, op.operands[1].type
     same = lanes_of(condition) is None or lanes_of(condition) == lanes_of(chosen)
-    _require(same, f"selects {chosen} by {condition}: other lanes")
+    _require(same, f"selects {chosen} by {condition}, expected as many lanes")
 
 
 def _init_comparison(

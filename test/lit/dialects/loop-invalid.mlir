@@ -41,7 +41,7 @@ func.func @store_element(%x: memref<8xf32>, %v: i32) {
 // -----
 
 func.func @kind() {
-  // expected-error@+1 {{loop.for: kind 'fast' is none of serial, parallel, vector, unroll}}
+  // expected-error@+1 {{loop.for: kind is 'fast', expected one of serial, parallel, vector, unroll}}
   "loop.for"() <{extent = 4 : index, kind = "fast"}> ({
   ^bb0(%i: index):
   }) : () -> ()
@@ -51,7 +51,7 @@ func.func @kind() {
 // -----
 
 func.func @extent() {
-  // expected-error@+1 {{loop.for: extent -4 is negative}}
+  // expected-error@+1 {{loop.for: extent is -4, expected at least 0}}
   "loop.for"() <{extent = -4 : index, kind = "serial"}> ({
   ^bb0(%i: index):
   }) : () -> ()
@@ -61,7 +61,7 @@ func.func @extent() {
 // -----
 
 func.func @no_index() {
-  // expected-error@+1 {{loop.for: body must take one index}}
+  // expected-error@+1 {{loop.for: body takes (i32), expected (index)}}
   "loop.for"() <{extent = 4 : index, kind = "serial"}> ({
   ^bb0(%i: i32):
   }) : () -> ()
@@ -81,7 +81,7 @@ func.func @if_values(%i: index) {
 // -----
 
 func.func @if_argument(%i: index) {
-  // expected-error@+1 {{loop.if: body must take nothing}}
+  // expected-error@+1 {{loop.if: body takes (index), expected ()}}
   "loop.if"(%i) <{conditions = affine_map<(d0) -> (d0)>}> ({
   ^bb0(%j: index):
   }) : (index) -> ()
@@ -107,7 +107,7 @@ func.func @apply_operands(%i: index) {
 // -----
 
 func.func @bindings(%i: index) {
-  // expected-error@+1 {{loop.block: 1 bindings, 2 kinds for 2 axes}}
+  // expected-error@+1 {{loop.block: has 1 bindings and 2 kinds, expected 2 of both: one an axis}}
   "loop.block"(%i) <{stage = "s", bindings = affine_map<(d0) -> (d0)>, sizes = array<i64: 4, 4>, kinds = ["par", "par"], conditions = affine_map<(d0) -> ()>}> ({
   ^bb0(%a: index, %b: index):
   }) : (index) -> ()
@@ -127,7 +127,7 @@ func.func @block_values(%i: index) {
 // -----
 
 func.func @block_region(%i: index) {
-  // expected-error@+1 {{loop.block: a region must take 1 indices}}
+  // expected-error@+1 {{loop.block: a region takes (), expected an index an axis: 1}}
   "loop.block"(%i) <{stage = "s", bindings = affine_map<(d0) -> (d0)>, sizes = array<i64: 4>, kinds = ["par"], conditions = affine_map<(d0) -> ()>}> ({
   ^bb0:
   }) : (index) -> ()
@@ -137,7 +137,7 @@ func.func @block_region(%i: index) {
 // -----
 
 func.func @block_kind(%i: index) {
-  // expected-error@+1 {{loop.block: kind 'any' is none of par, reduce, seq}}
+  // expected-error@+1 {{loop.block: kind is 'any', expected one of par, reduce, seq}}
   "loop.block"(%i) <{stage = "s", bindings = affine_map<(d0) -> (d0)>, sizes = array<i64: 4>, kinds = ["any"], conditions = affine_map<(d0) -> ()>}> ({
   ^bb0(%a: index):
   }) : (index) -> ()
@@ -147,7 +147,7 @@ func.func @block_kind(%i: index) {
 // -----
 
 func.func @space() {
-  // expected-error@+1 {{loop.alloc: memory space is none of global, stack, register}}
+  // expected-error@+1 {{loop.alloc: memory space is 'shared', expected one of global, stack, register}}
   %a = loop.alloc "a" : memref<4xf32, "shared">
   func.return
 }
@@ -155,7 +155,7 @@ func.func @space() {
 // -----
 
 func.func @view(%x: memref<4xf32>) {
-  // expected-error@+1 {{loop.view: ends at byte 20 of 16}}
+  // expected-error@+1 {{loop.view: ends at byte 20, expected at most 16}}
   %a = loop.view %x offset 1 : memref<4xf32> to memref<2x2xf32>
   func.return
 }
@@ -179,7 +179,7 @@ func.func @view_offset(%x: memref<4xf32>, %i: index) {
 // -----
 
 func.func @copy(%x: memref<4xf32>, %y: memref<5xf32>) {
-  // expected-error@+1 {{loop.copy: copies 16 bytes to 20}}
+  // expected-error@+1 {{loop.copy: copies 16 bytes to 20, expected as many}}
   loop.copy %x to %y : memref<4xf32> to memref<5xf32>
   func.return
 }
@@ -211,7 +211,7 @@ func.func @gather_lanes(%x: memref<4xf32>, %i: vector<8xi64>) {
 // -----
 
 func.func @select_lanes(%c: vector<8xi1>, %i: vector<4xi64>) {
-  // expected-error@+1 {{arith.select: selects vector<4xi64> by vector<8xi1>: other lanes}}
+  // expected-error@+1 {{arith.select: selects vector<4xi64> by vector<8xi1>, expected as many lanes}}
   %a = arith.select %c, %i, %i : vector<8xi1>, vector<4xi64>
   func.return
 }
@@ -219,7 +219,7 @@ func.func @select_lanes(%c: vector<8xi1>, %i: vector<4xi64>) {
 // -----
 
 func.func @cast_lanes(%i: vector<4xi32>) {
-  // expected-error@+1 {{arith.extsi: casts vector<4xi32> to vector<8xi64>: other lanes}}
+  // expected-error@+1 {{arith.extsi: casts vector<4xi32> to vector<8xi64>, expected as many lanes}}
   %a = arith.extsi %i : vector<4xi32> to vector<8xi64>
   func.return
 }
@@ -235,7 +235,7 @@ func.func @cast_narrow(%i: vector<4xi32>) {
 // -----
 
 func.func @cast_index(%i: i32) {
-  // expected-error@+1 {{arith.index_cast: casts i32 to i64: one of them must be index}}
+  // expected-error@+1 {{arith.index_cast: casts i32 to i64, expected index for one of them}}
   %a = arith.index_cast %i : i32 to i64
   func.return
 }
@@ -243,7 +243,7 @@ func.func @cast_index(%i: i32) {
 // -----
 
 func.func @float_in_integer(%s: vector<16xi32>, %a: vector<2xbf16>, %b: vector<32xbf16>) {
-  // expected-error@+1 {{sums bf16 in i32}}
+  // expected-error@+1 {{sums bf16 in i32, expected a float}}
   %u = loop.dot %s, %a, %b : vector<16xi32>, vector<2xbf16>
   func.return
 }

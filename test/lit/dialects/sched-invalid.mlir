@@ -11,6 +11,6 @@ sched.script for @conv {
 
 sched.script for @conv {
   %n = sched.axes 1 of "conv"
-  // expected-error@+1 {{tail 'sometimes' is no known kind}}
+  // expected-error@+1 {{tail is 'sometimes', expected one of guard, exact}}
   %no, %ni = sched.split %n by 14 tail sometimes
 }

@@ -67,7 +67,7 @@ func.func @reduction_without_combiner() {
 // -----
 
 func.func @combiner() {
-  // expected-error@+1 {{tensor.compute: combiner 'xor' is none of add, mul, max, min, and, or, custom}}
+  // expected-error@+1 {{tensor.compute: combiner is 'xor', expected one of add, mul, max, min, and, or, custom}}
   %y = tensor.compute "s" (%i: 4) reduce fast xor (%k: 2) : tensor<4xf32> {
     %c = arith.constant 1.0 : f32
     tensor.yield %c : f32
@@ -78,7 +78,7 @@ func.func @combiner() {
 // -----
 
 func.func @order() {
-  // expected-error@+1 {{tensor.compute: order 'slow' is none of fast, ordered}}
+  // expected-error@+1 {{tensor.compute: order is 'slow', expected one of fast, ordered}}
   %y = tensor.compute "s" (%i: 4) reduce slow add (%k: 2) : tensor<4xf32> {
     %c = arith.constant 1.0 : f32
     tensor.yield %c : f32
@@ -213,7 +213,7 @@ func.func @view_type(%x: tensor<4xf32>) {
 // -----
 
 func.func @scan_states(%x: tensor<4xf32>) {
-  // expected-error@+1 {{tensor.scan: has 2 states of 1 operands and 2 results}}
+  // expected-error@+1 {{tensor.scan: has 2 states of 1 operands and 2 results, expected no more than of both}}
   %a, %b = "tensor.scan"(%x) <{num_states = 2 : i64}> ({
   ^bb0(%s: tensor<4xf32>):
     "tensor.yield"(%s, %s) : (tensor<4xf32>, tensor<4xf32>) -> ()

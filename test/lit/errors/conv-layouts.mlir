@@ -17,7 +17,7 @@ func.func @f(%x: tensor<1x1x4x4x16xf32>, %w: tensor<4x4x1x1x16x16xf32>) -> tenso
 // -----
 
 func.func @f(%x: tensor<1x1x4x4x16xf32>, %w: tensor<4x4x1x1x16x16xf32>) -> tensor<1x1x2x2x16xf32> {
-  // expected-error@+1 {{graph.conv: has strides [2, 2], dilations [1, 1], group 1; F(2, 3) is for all of them 1}}
+  // expected-error@+1 {{graph.conv: has strides [2, 2], dilations [1, 1], group 1, expected all of them 1 for F(2, 3)}}
   %y = graph.conv %x, %w strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] group 1 layout "NCHW16c" weight_layout "OIHW16i16o" algorithm "winograd2" : (tensor<1x1x4x4x16xf32>, tensor<4x4x1x1x16x16xf32>) -> tensor<1x1x2x2x16xf32>
   func.return %y : tensor<1x1x2x2x16xf32>
 }

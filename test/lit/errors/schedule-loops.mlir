@@ -53,7 +53,7 @@ func.func @f(%x: tensor<6x10xf32>, %w: tensor<10x21xf32>) -> tensor<6x21xf32> at
 }
 sched.script for @f {
   %m, %n, %k = sched.axes 3 of "mm"
-  // expected-error@+1 {{split: loop %k by 0}}
+  // expected-error@+1 {{split: the factor of %k is 0, expected at least 1}}
   %a, %b = sched.split %k by 0
 }
 
@@ -149,7 +149,7 @@ func.func @f(%x: tensor<6x200xf32>) -> tensor<6x200xf32> attributes {kernel} {
 }
 sched.script for @f {
   %i, %k = sched.axes 2 of "sum"
-  // expected-error@+1 {{vectorize: loop %k has 200 iterations}}
+  // expected-error@+1 {{vectorize: loop %k has 200 iterations, expected at most 128}}
   sched.vectorize %k
 }
 
