@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import tempfile
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import nn_opt
+
 LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
 SESSION = re.compile(r"^( *```)console$", re.MULTILINE)
 NOT_RUN = re.compile(r"^<!-- not run: (.*?) -->$", re.MULTILINE)
 LANGUAGES = {".py": "python", ".mlir": "mlir", ".md": "markdown", ".ll": "llvm", ".toml": "toml"}
+EXAMPLE = re.compile(r"^<!-- explored: (?P<path>\S+) -->$", re.MULTILINE)
 TOP_PAGES = ("CONTRIBUTING.md",)  # pages outside docs/ that are pages here, too
 
 
@@ -26,12 +30,28 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, content=text))
     wanted: set[str] = set()
     for file in files.documentation_pages():
+        for match in EXAMPLE.finditer(file.content_string):
+            page = explored(root / match["path"])
+            files.append(File.generated(config, explored_name(match["path"]), content=page))
         for match in LINK.finditer(file.content_string):
             wanted.add(target_of(file.src_uri, match["path"]))
     for path in sorted(wanted - set(TOP_PAGES)):
         if (root / path).exists():
             files.append(File.generated(config, page_of(path), content=listing(root / path, path)))
     return files
+
+
+def explored_name(path: str) -> str:
+    """Return the file of the site with the explorer's page of a module."""
+    return f"explored-{Path(path).stem}.html"
+
+
+def explored(path: Path) -> str:
+    """Return the explorer's page of a module, all passes."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "page.html")
+        nn_opt.explore(os.path.relpath(path), path=page)  # the page shows that name
+        return page.read_text(encoding="utf-8")
 
 
 def target_of(page: str, link: str) -> str:
@@ -67,5 +87,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         return os.path.relpath(target, here or ".") + (match["anchor"] or "")
 
     text = LINK.sub(to_page, markdown) if not page.file.src_uri.startswith("source/") else markdown
+    text = EXAMPLE.sub(
+        lambda m: f"[Open such a page]({explored_name(m['path'])}){{ .md-button }}", text
+    )
     text = SESSION.sub(r"\1nn-opt-console", text)  # git hosts know the other name
     return NOT_RUN.sub(r'<p class="not-run">Not run by the tests: \1.</p>', text)

@@ -59,6 +59,11 @@ def test_files_that_pages_link_to_are_pages(site: Path):
     assert "FuseOpsPass" in shown
 
 
+def test_explorer_has_a_page_to_try(site: Path):
+    assert 'href="explored-two_layers.html"' in (site / "explorer.html").read_text()
+    assert (site / "explored-two_layers.html").stat().st_size > 50_000
+
+
 def test_what_is_not_run_says_why(site: Path):
     assert "Not run by the tests: needs TVM" in (site / "from-tvm.html").read_text()
 
@@ -77,5 +82,7 @@ def test_pages_and_search_work_in_a_browser_without_a_server(site: Path):
         browser.open(f"{(site / 'index.html').as_uri()}?q=transposed+convolution")
         browser.wait("document.querySelectorAll('.md-search-result__item').length > 0")
         assert "graph.conv_transpose" in browser.text(".md-search-result__list")
+        browser.open((site / "explored-two_layers.html").as_uri())
+        assert "two_layers.mlir" in browser.text("header")
         assert browser.problems == []
         assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
