@@ -8,7 +8,7 @@ of an op has been judged before the op itself.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from xdsl.ir import Block, Operation, OpResult, Region
 from xdsl.pattern_rewriter import PatternRewriterListener
@@ -25,6 +25,7 @@ from xdsl.traits import (
 )
 from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
+from nn_opt.ir.recursion import unbounded
 from nn_opt.ir.surgery import erase
 
 _HARMLESS = (NoMemoryEffect, MemoryReadEffect)
@@ -65,36 +66,56 @@ def _may_go(op_type: type[Operation]) -> bool:
     )
 
 
-def is_dead(op: Operation) -> bool:
-    """Return whether nothing would be missed: no result is read, and there is no effect."""
+Busy: TypeAlias = dict[int, Operation]
+"""Ops that have ops with effects inside, by place: not looked into again, or nests take long."""
+
+
+def is_dead(op: Operation, busy: Busy) -> bool:
+    """Return whether nothing would be missed: no result is read, and there is no effect.
+
+    An op in `busy` is not dead; ops are added to it.
+    """
     for result in op.results:
         if result.first_use is not None:
             return False
     op_type = type(op)
-    if not _may_go(op_type):
+    if id(op) in busy or not _may_go(op_type):
         return False
     answer = _harmless(op_type)
     if answer is None and _recursive(op_type):
-        answer = _harmless_inside(op)
+        answer = _harmless_inside(op, busy)
     return would_be_trivially_dead(op) if answer is None else answer
 
 
-def _harmless_inside(op: Operation) -> bool | None:
+def _harmless_inside(op: Operation, busy: Busy) -> bool | None:
     """Return whether no op inside of another one does anything; None where only each op can say."""
     unsure = False
-    for region in op.regions:
-        for block in region.blocks:
-            inner = block.first_op
-            while inner is not None:
-                kind = type(inner)
-                answer = _harmless(kind)
-                if answer is None and _recursive(kind):
-                    answer = _harmless_inside(inner)
-                if answer is False:
-                    return False
-                unsure |= answer is None
-                inner = inner.next_op
+    pending = [op]
+    while pending:  # no recursion: regions nest deeply
+        outer = pending.pop()
+        for region in outer.regions:
+            for block in region.blocks:
+                inner = block.first_op
+                while inner is not None:
+                    kind = type(inner)
+                    answer = False if id(inner) in busy else _harmless(kind)
+                    if answer is False:
+                        _note_busy(outer, op, busy)
+                        return False
+                    if answer is None and _recursive(kind):
+                        pending.append(inner)
+                    else:
+                        unsure |= answer is None
+                    inner = inner.next_op
     return None if unsure else True
+
+
+def _note_busy(inner: Operation, outer: Operation, busy: Busy) -> None:
+    """Add an op, and those around it up to another one."""
+    op: Operation | None = inner
+    while op is not None:
+        busy[id(op)] = op
+        op = None if op is outer else op.parent_op()
 
 
 def erase_dead_code(region: Region, listener: PatternRewriterListener | None = None) -> bool:
@@ -113,7 +134,9 @@ class _Sweep:
     def __init__(self, listener: PatternRewriterListener | None) -> None:
         self.changed = False
         self._listener = listener
+        self._busy: Busy = {}
 
+    @unbounded
     def region(self, region: Region) -> None:
         """Erase what is dead in a region, the last op first."""
         entry = region.blocks.first
@@ -128,7 +151,7 @@ class _Sweep:
             op = block.last_op
             while op is not None:
                 previous = op.prev_op
-                if is_dead(op):
+                if is_dead(op, self._busy):
                     self._erase(op, suspects)
                 else:
                     for inner in op.regions:
@@ -136,7 +159,7 @@ class _Sweep:
                 op = previous
         while suspects:
             op = suspects.pop()
-            if op.parent is not None and is_dead(op):
+            if op.parent is not None and is_dead(op, self._busy):
                 self._erase(op, suspects)
 
     def _erase(self, op: Operation, suspects: list[Operation]) -> None:

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.ir.copying import all_ops
 from nn_opt.ir.counters import Counter, describe
-from nn_opt.ir.dead_code import is_dead
+from nn_opt.ir.dead_code import Busy, is_dead
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.folding import Folds, folder_of, is_constant
 from nn_opt.ir.locations import current_place, fused, set_place
@@ -126,6 +126,7 @@ class Greedy:
         self._rules: dict[type[Operation], _Rules] = {}
         self._stack: list[Operation] = []
         self._pending: set[int] = set()  # ids of what is to be visited; all are in the stack
+        self._busy: Busy = {}
         self._inserted: list[Operation] = []
         self._merged: list[Operation] = []
         self._count, self._limit = 0, 0
@@ -161,9 +162,11 @@ class Greedy:
     def _sweep(self, region: Region, rewriter: QuickRewriter) -> bool:
         """Visit all ops once, and again what that changes; return whether anything changed."""
         ops = all_ops(region.blocks)
+        self._busy.clear()  # what is busy may have come to rest
         self._limit = max(self._limit, _ENOUGH + _PER_OP * len(ops))
         rules = self._rules_of
-        seeds = [op for op in ops if not rules(type(op)).idle or (self.erase_dead and is_dead(op))]
+        dead, busy = self.erase_dead, self._busy
+        seeds = [op for op in ops if not rules(type(op)).idle or (dead and is_dead(op, busy))]
         seeds.reverse()
         self._stack = seeds
         self._pending = set(map(id, seeds))
@@ -203,7 +206,7 @@ class Greedy:
 
     def _visit(self, op: Operation, rewriter: QuickRewriter) -> None:
         """Do the first thing that can be done with an op."""
-        if self.erase_dead and is_dead(op):
+        if self.erase_dead and is_dead(op, self._busy):
             rewriter.erase(op)
             return
         rules = self._rules_of(type(op))

@@ -112,7 +112,7 @@ func.func @f(%m: memref<4xi32>, %i: index, %x: i32) {{
   func.return
 }}""")
     loop = next(op for op in module.walk() if op.name == "scf.for")
-    assert is_dead(loop) is dead
+    assert is_dead(loop, {}) is dead
     theirs = module.clone()
     region_dce(theirs.body)
     assert any(op.name == "scf.for" for op in theirs.walk()) is not dead
