@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.driver.arguments import Options
 from nn_opt.instrument import Instrument
-from nn_opt.instruments.counters import DebugCounter, DisablePass, parse_limits
+from nn_opt.instruments.counters import DebugCounter, DisablePass, known, parse_limits
 from nn_opt.instruments.remarks import Remarks
 from nn_opt.instruments.statistics import Statistics
 from nn_opt.instruments.timing import Timing
@@ -114,6 +114,9 @@ def _dumps(options: Options, part: int) -> list[Instrument]:
     from nn_opt.instruments.printing import PrintChanges, PrintIR, PrintIRTree
 
     found: list[Instrument] = []
+    for when, names in (("before", before), ("after", after)):
+        for name in set(names) - {"all"}:
+            known(f"--print-ir-{when}", name)
     if full:
         found.append(PrintIR(before, after, changed=changed, failed=failed))
     if options.print_change:
