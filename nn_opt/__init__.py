@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from nn_opt.ir.verify import verify as verify
     from nn_opt.origin import parse as parse
     from nn_opt.pattern_passes import register_pass as register_pass
+    from nn_opt.pattern_passes import register_pipeline as register_pipeline
     from nn_opt.pattern_passes import rewrite as rewrite
     from nn_opt.patterns import pattern as pattern
     from nn_opt.pipeline import Pipeline as Pipeline
@@ -85,6 +86,7 @@ _PUBLIC = {
     "print_module": "nn_opt.ir.printing",
     "register_dialect": "nn_opt.ir.contexts",
     "register_pass": "nn_opt.pattern_passes",
+    "register_pipeline": "nn_opt.pattern_passes",
     "rewrite": "nn_opt.pattern_passes",
     "verify": "nn_opt.ir.verify",
 }
@@ -122,6 +124,7 @@ __all__ = [
     "print_module",
     "register_dialect",
     "register_pass",
+    "register_pipeline",
     "rewrite",
     "verify",
 ]

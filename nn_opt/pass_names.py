@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from nn_opt.pass_options import choices, make_checked
 from nn_opt.pass_specs import field_types, suggestion
 from nn_opt.pipeline import Pipeline
-from nn_opt.pipelines import PIPELINES
+from nn_opt.pipelines import PIPELINES, expand
 from nn_opt.plans import Group
 from nn_opt.registry import XDSL, discover, load_pass, names_like
 
@@ -79,21 +79,24 @@ def _pass(cls: type[ModulePass]) -> type[ModulePass]:
     return made
 
 
-@cache
+def _options(step: ModulePass) -> dict[str, Any]:
+    keys = (key.replace("-", "_") for key in field_types(type(step)))
+    return {key: getattr(step, key) for key in keys}
+
+
 def _pipeline(flag: str) -> Callable[..., Pipeline]:
     """Return the function that makes a named pipeline."""
     title = camel_case(flag)
 
     def make(**options: Any) -> Pipeline:
-        classes = [load_pass(step) for step in PIPELINES[flag]]
-        fields = {cls: [key.replace("-", "_") for key in field_types(cls)] for cls in classes}
-        have = dict.fromkeys(key for keys in fields.values() for key in keys)
+        own = [(type(step), _options(step)) for step in expand(flag)]
+        have = dict.fromkeys(key for _, values in own for key in values)
         if unknown := next((key for key in options if key not in have), None):
             hint = choices(unknown, have)
             raise TypeError(f"no pass of {title} has an option {unknown!r}{hint}")
         steps = [
-            make_checked(cls, title, **{k: v for k, v in options.items() if k in fields[cls]})
-            for cls in classes
+            make_checked(cls, title, **{key: options.get(key, values[key]) for key in values})
+            for cls, values in own
         ]
         return Pipeline.from_plan((Group(flag, tuple(steps)),))
 

@@ -16,14 +16,19 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import RewritePattern
 
+from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.rewriting import rewrite as apply_patterns
 from nn_opt.ir.statistics import Statistic, is_counting
 from nn_opt.ir.watching import Tried, watching
 from nn_opt.pass_names import camel_case
 from nn_opt.pass_options import checked_option
+from nn_opt.pass_specs import short_spec
 from nn_opt.patterns import FunctionPattern, Option, make_pattern
-from nn_opt.pipelines import PIPELINES
-from nn_opt.registry import register
+from nn_opt.pipeline import Pipeline, Step
+from nn_opt.pipeline_text import FUNCTION
+from nn_opt.pipelines import add_pipeline, pipeline_owners
+from nn_opt.plans import OnFunctions
+from nn_opt.registry import is_pass, register
 
 PassClass = TypeVar("PassClass", bound=type[ModulePass])
 Matcher: TypeAlias = Callable[..., None] | RewritePattern
@@ -135,7 +140,7 @@ def rewrite(
         text = cleandoc(doc or _text_of(matchers))
         cls = _define(name, found, text, matchers[0])
         cls.once, cls.erase_dead = once, erase_dead
-        register(cls, source_of(cls), PIPELINES)
+        register(cls, source_of(cls.__module__), pipeline_owners())
         return cls
 
     return define if patterns is None else define(*patterns)
@@ -208,15 +213,39 @@ def register_pass(cls: PassClass) -> PassClass:
     given: Any = cls
     if not (isinstance(given, type) and issubclass(given, ModulePass)):
         raise TypeError(f"a pass is a class derived from ModulePass, not {cls!r}")
-    register(cls, source_of(cls), PIPELINES)
+    register(cls, source_of(cls.__module__), pipeline_owners())
     return cls
 
 
-def source_of(thing: Any) -> str:
-    """Return the file of a class or function, as short as can be; else its module."""
-    module = sys.modules.get(thing.__module__)
-    path: str | None = getattr(module, "__file__", None)
+def register_pipeline(name: str, *steps: Step) -> Pipeline:
+    """Make a flag of steps as `Pipeline` takes them, and return them; `name` is the flag.
+
+    An option of the flag goes to each pass that has it.
+    Raises: DiagnosticError for a name that is taken, or for passes that are no flags or are in
+      `func.func(...)`.
+
+    >>> import nn_opt
+    >>> nn_opt.register_pipeline("tidy", "canonicalize,cse", nn_opt.passes.FuseOps(max_depth=4))
+    Pipeline('canonicalize,cse,fuse-ops{max-depth=4}')
+    >>> nn_opt.Pipeline("tidy{max-depth=5}").passes[2]
+    FuseOpsPass(max_depth=5)
+    """
+    pipeline = Pipeline(*steps)
+    if any(isinstance(step, OnFunctions) for step in pipeline):
+        hint = f"leave it out, and say {FUNCTION}({name})"
+        raise DiagnosticError(f"error: --{name}: a flag has no {FUNCTION}(...)\n  hint: {hint}")
+    if lost := next((step.name for step in pipeline if not is_pass(step.name)), None):
+        hint = "nn_opt.register_pass makes one of its class"
+        raise DiagnosticError(f"error: --{name}: '{lost}' is no flag\n  hint: {hint}")
+    module = sys._getframe(1).f_globals["__name__"]  # pyright: ignore[reportPrivateUsage]
+    add_pipeline(name, map(short_spec, pipeline), source_of(module))
+    return pipeline
+
+
+def source_of(name: str) -> str:
+    """Return the file of a module, as short as can be; else its name."""
+    path: str | None = getattr(sys.modules.get(name), "__file__", None)
     if path is None:
-        return thing.__module__
+        return name
     short = os.path.relpath(path)
     return path if short.startswith("..") else short

@@ -13,7 +13,7 @@ from nn_opt.instrument import Instrument, hears_patterns
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.watching import watching
 from nn_opt.pass_specs import field_types, make_pass, split_options, suggestion
-from nn_opt.registry import is_pass, load_pass, names_like
+from nn_opt.registry import PASSES, SOURCES, check_name, is_pass, load_pass, names_like
 
 OPTIMIZE_GRAPH = (
     "infer-shapes",  # every later pass wants static shapes
@@ -68,6 +68,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "lower-to-llvm": LOWER_TO_LLVM,
     COMPILE: (*OPTIMIZE_GRAPH, *LOWER_TO_LOOPS, *LOWER_TO_LLVM),
 }
+# Where the pipelines of others come from.
+PIPELINE_SOURCES: dict[str, str] = {}
 
 
 def expand(name: str, options: str = "") -> list[ModulePass]:
@@ -86,16 +88,46 @@ def expand(name: str, options: str = "") -> list[ModulePass]:
 def _expand_pipeline(name: str, options: str) -> list[ModulePass]:
     """Return the passes of a pipeline, each with those of the options that it has."""
     given = dict(split_options(name, options))
-    known = {step: field_types(load_pass(step)) for step in PIPELINES[name] if given}
+    rows = [_split(row) for row in PIPELINES[name]]
+    known = {step: field_types(load_pass(step)) for step, _ in rows if given}
     have = dict.fromkeys(key for fields in known.values() for key in fields)
     for key in given:
         if key not in have:
             hint = suggestion(key, list(have))
             raise DiagnosticError(f"error: no pass of --{name} has an option '{key}'{hint}")
     return [
-        make_pass(step, " ".join(f'{k}="{v}"' for k, v in given.items() if k in known[step]))
-        for step in PIPELINES[name]
+        make_pass(
+            step, " ".join([own, *(f'{k}="{v}"' for k, v in given.items() if k in known[step])])
+        )
+        for step, own in rows
     ]
+
+
+def _split(row: str) -> tuple[str, str]:
+    """Return the name and the options of a row such as `fuse-ops{max-depth=4}`."""
+    name, _, options = row.partition("{")
+    return name, options.removesuffix("}")
+
+
+def pipeline_owners() -> dict[str, str]:
+    """Return where each pipeline comes from."""
+    return {name: PIPELINE_SOURCES.get(name, "nn-opt") for name in PIPELINES}
+
+
+def add_pipeline(name: str, rows: Iterable[str], source: str) -> None:
+    """Add a pipeline of others; a definition that is run again takes the place of its first.
+
+    Raises: DiagnosticError for a name that is taken, or is no name.
+    """
+    check_name(name)
+    if name in PASSES:
+        owner = SOURCES.get(name, "nn-opt")
+        raise DiagnosticError(f"error: there is a pass --{name} already, of {owner}")
+    owner = pipeline_owners().get(name, source)
+    if owner != source:
+        raise DiagnosticError(f"error: there is a pipeline --{name} already, of {owner}")
+    PIPELINES[name] = tuple(rows)
+    PIPELINE_SOURCES[name] = source
 
 
 def stages(passes: Sequence[ModulePass]) -> tuple[list[ModulePass], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from importlib import import_module
 
 from xdsl.passes import ModulePass
@@ -147,23 +147,32 @@ def runs_on_functions(name: str) -> bool:
     return name in SOURCES and getattr(load_pass(name), "runs_on_functions", False)
 
 
-def register(cls: type[ModulePass], source: str, taken: Collection[str] = ()) -> None:
+def check_name(name: object) -> str:
+    """Return the name of a pass or pipeline.
+
+    Raises: DiagnosticError if it can be no flag.
+    """
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        return name
+    hint = "small letters and digits in words joined by '-', as in fuse-ops"
+    raise DiagnosticError(f"error: {name!r} is no name of a pass\n  hint: {hint}")
+
+
+def register(cls: type[ModulePass], source: str, taken: Mapping[str, str]) -> None:
     """Add a pass; a definition that is run again, as in a notebook, takes the place of its first.
 
     source: where it comes from, for lists.
-    taken: names that are no passes.
+    taken: names that are no passes, and whose they are.
     Raises: DiagnosticError for a name that is taken, or is no name.
     """
-    name = getattr(cls, "name", None)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        hint = "small letters and digits in words joined by '-', as in fuse-ops"
-        raise DiagnosticError(f"error: {name!r} is no name of a pass\n  hint: {hint}")
+    name = check_name(getattr(cls, "name", None))
     row = f"{cls.__module__}:{cls.__qualname__}"
+    if name in taken:
+        raise DiagnosticError(f"error: there is a pipeline --{name} already, of {taken[name]}")
     ours = name in PASSES and name not in SOURCES
-    if ours or name in taken or PASSES.get(name, row) != row:
+    if ours or PASSES.get(name, row) != row:
         owner = SOURCES.get(name, "nn-opt")
-        kind = "pipeline" if name in taken else "pass"
-        raise DiagnosticError(f"error: there is a {kind} --{name} already, of {owner}")
+        raise DiagnosticError(f"error: there is a pass --{name} already, of {owner}")
     PASSES[name] = row
     _classes[name] = cls
     SOURCES[name] = source

@@ -12,7 +12,7 @@ from nn_opt import __version__
 from nn_opt.ir.diagnostics import MOST_SHOWN, DiagnosticError
 from nn_opt.pass_specs import suggestion
 from nn_opt.pipeline_text import Call, Entry, parse_text, read_text
-from nn_opt.pipelines import COMPILE, PIPELINES
+from nn_opt.pipelines import COMPILE, PIPELINE_SOURCES, PIPELINES
 from nn_opt.registry import SOURCES, discover, has_row, names_like
 
 _PASS_FLAG = re.compile(r"--([a-z][\w-]*)(?:\{(.*)\}|=(.*))?", re.DOTALL)
@@ -110,7 +110,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     if any(argument.startswith("--") for argument in unknown) and discover():
         passes, rest = split_pass_flags(argv)
         known, unknown = parser.parse_known_args(rest)
-    for name in SOURCES:
+    for name in (*SOURCES, *PIPELINE_SOURCES):
         if parser.has_option(f"--{name}"):
             raise DiagnosticError(f"error: the pass '{name}' has the name of an option of nn-opt")
     if unknown:

@@ -17,7 +17,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import DIALECTS, make_context, more_dialects
 from nn_opt.pass_specs import default_of, field_types, suggestion
 from nn_opt.pipeline_text import FUNCTION, MODULE
-from nn_opt.pipelines import PIPELINES
+from nn_opt.pipelines import PIPELINE_SOURCES, PIPELINES, pipeline_owners
 from nn_opt.registry import (
     PASSES,
     SOURCES,
@@ -68,8 +68,16 @@ def list_passes() -> str:
         rows = [(f"--{n}", _foreign_summary(n)) for n in PASSES if SOURCES.get(n) == source]
         passes += f"\npasses of {source}\n{_table(rows)}"
     passes += f"\npasses of xDSL\n{_columns(f'--{name}' for name in names())}"
-    pipelines = _table((f"--{name}", " ".join(steps)) for name, steps in PIPELINES.items())
+    pipelines = _pipelines("nn-opt")
+    for source in dict.fromkeys(PIPELINE_SOURCES.values()):
+        pipelines += f"\npipelines of {source}\n{_pipelines(source)}"
     return f"passes\n{passes}\npipelines\n{pipelines}"
+
+
+def _pipelines(source: str) -> str:
+    owners = pipeline_owners()
+    names = [name for name in PIPELINES if owners[name] == source]
+    return _table((f"--{name}", " ".join(PIPELINES[name])) for name in names)
 
 
 def _foreign_summary(name: str) -> str:

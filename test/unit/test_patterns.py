@@ -257,6 +257,51 @@ def test_what_is_no_pattern_is_refused():
         nn_opt.rewrite("integers", [int])
 
 
+def test_a_pipeline_is_a_flag():
+    made = nn_opt.register_pipeline("tidy", "cse", passes.FuseOps(max_depth=4), "lower-to-loops")
+    assert Pipeline("tidy") == made == passes.Tidy()
+    assert repr(Pipeline("tidy")) == "Pipeline('tidy')"
+    assert Pipeline("tidy{max-depth=5}").passes[1] == passes.FuseOps(5)
+    assert passes.Tidy(max_depth=5, apply_now=True).passes[1] == passes.FuseOps(5)
+    assert Pipeline(str(made)) == made
+    assert nn_opt.register_pipeline("tidy", "dce") == Pipeline("tidy")  # it was run again
+    assert str(Pipeline("tidy").on_functions()) == "builtin.module(func.func(dce))"
+    with pytest.raises(TypeError, match="no pass of Tidy has an option 'x'"):
+        passes.Tidy(x=3)
+
+
+class LostPass(ModulePass):
+    """No flag."""
+
+    name = "lost"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "problem"),
+    [
+        ("cse", "dce", "there is a pass --cse already, of nn-opt"),
+        ("compile", "dce", "there is a pipeline --compile already, of nn-opt"),
+        ("Tidy", "dce", "'Tidy' is no name of a pass"),
+        ("tidy", "func.func(cse)", "hint: leave it out, and say func.func(tidy)"),
+        ("tidy", LostPass, "--tidy: 'lost' is no flag"),
+    ],
+)
+def test_what_cannot_be_a_pipeline_is_refused(
+    name: str, step: str | type[ModulePass], problem: str
+):
+    with pytest.raises(DiagnosticError) as caught:
+        nn_opt.register_pipeline(name, step)
+    assert problem in str(caught.value)
+
+
+def test_a_pass_does_not_take_the_name_of_a_pipeline():
+    nn_opt.register_pipeline("tidy", "dce")
+    with pytest.raises(DiagnosticError, match=r"a pipeline --tidy already, of .*patterns\.py"):
+        nn_opt.rewrite("tidy")(relu_of_relu)
+
+
 def test_patterns_are_counted():
     counts = nn_opt.Statistics()
     cls = nn_opt.rewrite("no-double", [relu_of_relu, NegOfNeg])

@@ -6,6 +6,8 @@
 # RUN: nn-opt --load=%s --nameless %S/Inputs/relus.mlir | filecheck %s --check-prefix=NAMELESS
 # RUN: nn-opt --load=%s --list-passes | filecheck %s --check-prefix=LIST
 # RUN: nn-opt --load=%s --pass-help=no-double-relu | filecheck %s --check-prefix=HELP
+# RUN: nn-opt --load=%s --tidy-relus %S/Inputs/relus.mlir | filecheck %s
+# RUN: nn-opt --load=%s --tidy-relus=keep --dump-pass-pipeline %S/Inputs/relus.mlir 2>&1 >%t | filecheck %s --check-prefix=PIPELINE
 # RUN: not nn-opt --load=%s --no-double-relu{kept} %S/Inputs/relus.mlir 2>&1 | filecheck %s --check-prefix=OPTION
 # RUN: not nn-opt --load=%s --no-double-rel %S/Inputs/relus.mlir 2>&1 | filecheck %s --check-prefix=NAME
 
@@ -20,6 +22,10 @@
 # LIST:          passes of {{.*}}load.py
 # LIST-NEXT:     --no-double-relu  relu(relu(x)) -> relu(x)
 # LIST-NEXT:     --nameless        Take the name of the module.
+# LIST:          pipelines of {{.*}}load.py
+# LIST-NEXT:     --tidy-relus  no-double-relu cse
+# PIPELINE:      no-double-relu{keep=true},
+# PIPELINE-NEXT: cse
 # HELP:          --no-double-relu
 # HELP-NEXT:     relu(relu(x)) -> relu(x)
 # HELP:          runs on builtin.module or func.func
@@ -60,3 +66,6 @@ class NamelessPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         op.properties.pop("sym_name", None)
+
+
+nn_opt.register_pipeline("tidy-relus", no_double_relu, "cse")

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from nn_opt import registry
+from nn_opt import pipelines, registry
 from nn_opt.ir import contexts
 
 TABLES: tuple[dict[str, Any], ...] = (
@@ -14,6 +14,8 @@ TABLES: tuple[dict[str, Any], ...] = (
     registry.SOURCES,
     registry._classes,
     contexts.REGISTERED,
+    pipelines.PIPELINES,
+    pipelines.PIPELINE_SOURCES,
 )
 
 
