@@ -276,6 +276,7 @@ def _excerpt(span: Span[str] | Span[bytes]) -> str:
 def syntax_error(error: ParseError) -> Diagnostic:
     """Return `file:line:col: error: what`, the source line and a caret, then any notes."""
     problem, _, hint = error.msg.partition("\n  hint: ")
+    problem = problem.replace("{first_char}", f"'{error.span.text[:1]}'")  # which xDSL leaves
     refs, text = [], ""
     if isinstance(error, MultipleSpansParseError):
         refs, text = error.refs, error.ref_text or "see here"

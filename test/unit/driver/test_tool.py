@@ -177,11 +177,11 @@ def test_target_is_an_attribute_of_the_module(twice: str, capsys: pytest.Capture
 
 
 def test_version_and_help_stop_there(capsys: pytest.CaptureFixture[str]):
-    for flag in ("--version", "--help"):
-        with pytest.raises(SystemExit) as caught:
-            main([flag])
-        assert caught.value.code == 0
-    assert f"nn-opt {__version__}" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.endswith(f"nn-opt {__version__}\n")
 
 
 def test_closed_pipe_is_quiet(tmp_path: Path):

@@ -1,0 +1,4 @@
+// RUN: nn-opt --verify-diagnostics %s
+
+// expected-error@+1 {{Duplicate key 'a' in dictionary attribute}}
+func.func private @f() attributes {a, a}
