@@ -1,4 +1,6 @@
 // RUN: nn-opt --verify-diagnostics %s
 
 // expected-error@+1 {{Duplicate key 'a' in dictionary attribute}}
-func.func private @f() attributes {a, a}
+func.func @f() attributes {a, a} {
+  func.return
+}
