@@ -13,7 +13,7 @@ EXPECTED = re.compile(r"expected-(?:error|warning|note|remark).*?\{\{(.*)\}\}")
 CHECKED = re.compile(r"^\s*(?://|#)\s*[A-Z][A-Z0-9_-]*:\s(.*)")
 ANY = "\1"  # what a test leaves open
 LETTERS = 12  # of a piece between two holes; a shorter one is found by chance
-PHRASE = 20  # of a part of such a piece
+PHRASE = 15  # of a part of such a piece
 
 
 def messages() -> list[str]:

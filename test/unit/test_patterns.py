@@ -284,7 +284,7 @@ class LostPass(ModulePass):
         ("cse", "dce", "there is a pass --cse already, of nn-opt"),
         ("compile", "dce", "there is a pipeline --compile already, of nn-opt"),
         ("Tidy", "dce", "'Tidy' is no name of a pass"),
-        ("tidy", "func.func(cse)", "hint: leave it out, and say func.func(tidy)"),
+        ("tidy", "func.func(cse)", "--tidy: a flag has no func.func(...)\n  hint: leave"),
         ("tidy", LostPass, "--tidy: 'lost' is no flag"),
     ],
 )
