@@ -32,6 +32,7 @@ export function plural(count, word) {
 export function duration(seconds) {
   if (seconds >= 1) return `${seconds.toFixed(2)} s`;
   const milliseconds = seconds * 1000;
+  if (milliseconds < 0.05) return "<0.1 ms";
   return `${milliseconds >= 10 ? Math.round(milliseconds) : milliseconds.toFixed(1)} ms`;
 }
 

@@ -77,16 +77,17 @@ export class IrView {
     this.folding.setAttribute("aria-pressed", String(this.fold));
     this.notice.hidden = !step?.error;
     this.notice.textContent = step?.error ?? "";
-    this.drawTitles(step, isPlain);
+    this.drawTitles(step, isPlain, isUnified);
     let columns = 0;
     for (const row of this.rows)
       if (row.type === "line") columns = Math.max(columns, row.l >= 0 ? row.left.part.lines[row.l].length : 0, row.r >= 0 ? row.right.part.lines[row.r].length : 0);
     this.list.show(this.rows, columns);
   }
 
-  drawTitles(step, isPlain) {
+  drawTitles(step, isPlain, isUnified) {
     if (!step) this.titles.replaceChildren(h("span", {}, "What was read"));
     else if (isPlain) this.titles.replaceChildren(h("span", {}, step.error ? `What ${step.name} was given, or left` : `${step.name} changed nothing`));
+    else if (isUnified) this.titles.replaceChildren(h("span", {}, `what ${step.name} did`));
     else this.titles.replaceChildren(h("span", {}, `before ${step.name}`), h("span", {}, `after ${step.name}`));
   }
 

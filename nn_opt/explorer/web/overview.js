@@ -4,6 +4,7 @@ import { duration, h, svg } from "./dom.js";
 import { state, update } from "./state.js";
 
 const COLOURED = ["graph", "tensor", "loop", "sched", "arith", "math", "vector", "memref", "func", "llvm"];
+const FAR = 10; // times fewer ops
 const SIZE = { left: 62, right: 14, top: 14, bottom: 26 };
 
 export class OverView {
@@ -15,7 +16,7 @@ export class OverView {
     this.element = h("section", { class: "view over", "aria-label": "Overview" },
       h("h3", {}, "Ops by dialect after each pass"), this.legend, this.chart,
       h("h3", {}, "Where the time went"),
-      h("table", { class: "times" }, h("thead", {}, h("tr", {}, ...["pass", "time", "", "ops before", "after", "rewrites", "remarks"].map((text) => h("th", { scope: "col" }, text)))), this.table));
+      h("table", { class: "times" }, h("thead", {}, h("tr", {}, ...["pass", "time", "", "ops before", "after", "rewrites", "remarks"].map((text, k) => h("th", { scope: "col", class: k && text ? "count" : "" }, text)))), this.table));
     new ResizeObserver(() => this.counts && this.draw()).observe(this.chart);
   }
 
@@ -48,7 +49,8 @@ export class OverView {
     const totals = this.counts.map((counts) => Object.values(counts).reduce((sum, value) => sum + value, 0));
     const most = Math.max(...totals, 1);
     const step = wide / this.counts.length;
-    const y = (value) => SIZE.top + high * (1 - Math.sqrt(value / most)); // small modules stay visible
+    const rooted = Math.min(...totals) < most / FAR; // so that small modules stay visible
+    const y = (value) => SIZE.top + high * (1 - (rooted ? Math.sqrt(value / most) : value / most));
     const bars = this.counts.map((counts, k) => {
       let sum = 0;
       const parts = order.filter((name) => counts[name]).map((name) => {
@@ -61,10 +63,10 @@ export class OverView {
       group.addEventListener("click", () => update({ pass: k - 1, view: "ir" }));
       return group;
     });
-    const ticks = [0, 0.05, 0.25, 0.5, 1].map((share) => Math.round(share * most)).map((value) => [
+    const ticks = (rooted ? [0, 0.05, 0.25, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) => Math.round(share * most)).map((value) => [
       svg("line", { x1: SIZE.left, x2: SIZE.left + wide, y1: y(value), y2: y(value), class: "grid" }),
       svg("text", { x: SIZE.left - 8, y: y(value) + 4, class: "tick end" }, value.toLocaleString("en"))]);
-    const labels = [svg("text", { x: SIZE.left, y: height - 8, class: "tick" }, "input"), svg("text", { x: width - SIZE.right, y: height - 8, class: "tick end" }, `${this.model.steps.at(-1)?.name ?? ""}  (heights are square roots)`)];
+    const labels = [svg("text", { x: SIZE.left, y: height - 8, class: "tick" }, "input"), svg("text", { x: width - SIZE.right, y: height - 8, class: "tick end" }, `${this.model.steps.at(-1)?.name ?? ""}${rooted ? "  (heights are square roots)" : ""}`)];
     this.chart.replaceChildren(...ticks.flat(), ...bars, ...labels);
   }
 

@@ -14,7 +14,8 @@ export function update(changes) {
   if (!changed.length) return;
   Object.assign(state, changes);
   const text = address();
-  if (location.hash.slice(1) !== text) history.replaceState(null, "", `#${text}`);
+  const isFramed = location.protocol === "about:"; // by a notebook: there is no address to keep
+  if (!isFramed && location.hash.slice(1) !== text) history.replaceState(null, "", `#${text}`);
   for (const listener of listeners) listener(new Set(changed));
 }
 

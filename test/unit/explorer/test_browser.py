@@ -11,6 +11,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -483,6 +484,21 @@ def test_a_failing_pass_is_shown_first(browser: Chromium, tmp_path: Path):
     assert browser.text(".pass[aria-selected=true] .name") == "convert-tensor-to-loop"
     assert "has no rule for it" in browser.text(".notice")
     assert browser.count(".pass.skipped") == 1
+
+
+def test_a_notebook_shows_the_page_in_a_frame(browser: Chromium, tmp_path: Path):
+    wrapper = tmp_path / "notebook.html"
+    frame = nn_opt.explore(TEXT, "cse,canonicalize")._repr_html_()
+    wrapper.write_text(f'<!DOCTYPE html><meta charset="utf-8">{frame}')
+    browser.open(wrapper.as_uri())
+    ready = "document.querySelector('.pass[aria-selected=true] .name')?.textContent"
+    deadline = time.monotonic() + 30
+    while browser.run_in_frame(ready) != "canonicalize" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert browser.run_in_frame(ready) == "canonicalize"
+    browser.run_in_frame("document.querySelectorAll('.pass')[1].click()")
+    assert browser.run_in_frame(ready) == "cse"
+    assert browser.run_in_frame("location.hash") in ("", "#pass=0")
 
 
 def test_help_lists_the_keys(browser: Chromium, text_page: str):

@@ -30,6 +30,7 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
     "--hide-scrollbars",
+    "--disable-features=IsolateSandboxedIframes",  # so that frames can be looked into
     "--force-color-profile=srgb",
     "--remote-debugging-pipe",
 )
@@ -160,6 +161,15 @@ class Chromium:
                 result["exceptionDetails"].get("exception", {}).get("description", "an exception")
             )
             raise AssertionError(f"{expression[:300]}: {what[:1000]}")
+        return result["result"].get("value")
+
+    def run_in_frame(self, expression: str) -> Any:
+        """Return the value of an expression in the first frame of the page."""
+        frame = self.call("Page.getFrameTree")["frameTree"]["childFrames"][0]["frame"]["id"]
+        world = self.call("Page.createIsolatedWorld", frameId=frame)["executionContextId"]
+        result = self.call(
+            "Runtime.evaluate", expression=expression, contextId=world, returnByValue=True
+        )
         return result["result"].get("value")
 
     def wait(self, condition: str) -> None:
