@@ -14,6 +14,7 @@ from xdsl.traits import IsTerminator, MemoryEffect, Pure, is_side_effect_free
 
 from nn_opt.ir.dominance import dominator_children, is_isolated
 from nn_opt.ir.locations import MAX_FUSED, fused
+from nn_opt.ir.recursion import unbounded
 from nn_opt.ir.statistics import Statistic
 from nn_opt.ir.surgery import erase, replace_uses
 
@@ -47,6 +48,7 @@ class _Scope:
         default_factory=dict[Operation, list[LocationAttr]]
     )
 
+    @unbounded
     def simplify(self, region: Region) -> None:
         """Walk the dominator tree; what a block adds is known in the blocks that it dominates."""
         entry = region.blocks.first

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects import graph
 from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.recursion import unbounded
 from nn_opt.ir.types import element_type, shape_of, tensor_type
 
 
@@ -31,6 +32,7 @@ class InferShapesPass(ModulePass):
             update_signature(function)
 
 
+@unbounded
 def infer_block(block: Block) -> None:
     """Infer the results of the ops of a block in order, those in regions before the op's own."""
     for op in block.ops:

@@ -8,10 +8,17 @@ the bodies of those methods.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from xdsl.ir import Block, IRNode, Operation, Region, SSAValue
-from xdsl.traits import IsolatedFromAbove
+from xdsl.traits import (
+    EffectInstance,
+    IsolatedFromAbove,
+    MemoryEffect,
+    RecursiveMemoryEffect,
+    get_effects,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.ir.copying import all_ops, copy_op, set_operands
@@ -227,6 +234,24 @@ def verify_isolation(self: IsolatedFromAbove, op: Operation) -> None:
             raise VerifyException(text)
 
 
+def recursive_effects(
+    cls: type[RecursiveMemoryEffect], op: Operation
+) -> AbstractSet[EffectInstance] | None:
+    """Replace `RecursiveMemoryEffect.get_effects`."""
+    effects: set[EffectInstance] = set()
+    pending = [op]
+    while pending:
+        for child in _ops_of(pending.pop().regions, reverse=False):
+            traits = child.get_traits_of_type(MemoryEffect)
+            if traits and all(type(trait) is RecursiveMemoryEffect for trait in traits):
+                pending.append(child)
+            elif (found := get_effects(child)) is None:
+                return None
+            else:
+                effects |= found
+    return effects
+
+
 def install() -> None:
     """Put the methods of this file in the place of xDSL's."""
     for kind, methods in _METHODS.items():
@@ -252,4 +277,5 @@ _METHODS: dict[type[Any], dict[str, Any]] = {
         "drop_all_references": drop_all_references,
     },
     IsolatedFromAbove: {"verify": verify_isolation},
+    RecursiveMemoryEffect: {"get_effects": classmethod(recursive_effects)},
 }
