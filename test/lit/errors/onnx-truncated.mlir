@@ -1,0 +1,6 @@
+// RUN: printf junk > %t.onnx
+// RUN: not nn-opt %t.onnx 2>&1 | filecheck %s
+
+// CHECK:      error: not an ONNX model, or a truncated one (4 bytes)
+// CHECK-NEXT:   hint: an ONNX file is a serialised ModelProto; download or export it again
+
