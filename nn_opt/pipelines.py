@@ -58,6 +58,19 @@ LOWER_TO_LLVM = (
     "plan-memory",  # temporaries become offsets in one arena
     "convert-loop-to-llvm",  # control flow and addresses
 )
+LOWER_TO_C = (
+    "lower-blocks",
+    "partition-loops",
+    "compact-buffers",
+    "expand-math",  # the same polynomials as everywhere
+    "plan-memory",
+)
+LOWER_TO_JS = (
+    "lower-blocks",
+    "partition-loops",
+    "compact-buffers",
+    "plan-memory",  # numbers are doubles: functions are those of the engine
+)
 COMPILE = "compile"
 # From the first of these on, up to the second, passes look at one function at a time, unless a
 # scan calls kernels: several processes may lower them.
@@ -66,6 +79,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "optimize-graph": OPTIMIZE_GRAPH,
     "lower-to-loops": LOWER_TO_LOOPS,
     "lower-to-llvm": LOWER_TO_LLVM,
+    "lower-to-c": LOWER_TO_C,
+    "lower-to-js": LOWER_TO_JS,
     COMPILE: (*OPTIMIZE_GRAPH, *LOWER_TO_LOOPS, *LOWER_TO_LLVM),
 }
 # Where the pipelines of others come from.

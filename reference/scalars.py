@@ -93,7 +93,7 @@ SIGNED: dict[type[Operation], Rule] = {
     arith.MuliOp: np.multiply,
     arith.DivSIOp: _truncated_division,
     arith.FloorDivSIOp: np.floor_divide,
-    arith.CeilDivSIOp: lambda a, b: -(-a // b),
+    arith.CeilDivSIOp: lambda a, b: a // b + (a % b != 0),
     arith.RemSIOp: np.fmod,
     arith.MinSIOp: np.minimum,
     arith.MaxSIOp: np.maximum,

@@ -115,6 +115,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
             raise DiagnosticError(f"error: the pass '{name}' has the name of an option of nn-opt")
     if unknown:
         _refuse(unknown[0], parser)
+    _check_values(known)
     if known.debug_info and known.emit != "llvm-ir":
         hint = "--print-locations shows the places of IR"
         raise DiagnosticError(f"error: --debug-info needs --emit=llvm-ir\n  hint: {hint}")
@@ -122,6 +123,16 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     if known.explore and not passes:
         passes.append(Call(COMPILE))
     return Options(passes=passes, **values)
+
+
+def _check_values(known: argparse.Namespace) -> None:
+    """Refuse numbers below 0, and options that do not go together."""
+    for flag, value in (("--check", known.check), ("--error-limit", known.error_limit)):
+        if value is not None and not value >= 0:
+            raise DiagnosticError(f"error: {flag} is {value}, expected at least 0")
+    if known.bisect is not None and known.reduce is not None:
+        hint = "reduce what --bisect writes before the first pass that fails"
+        raise DiagnosticError(f"error: --bisect and --reduce do not go together\n  hint: {hint}")
 
 
 def split_pass_flags(argv: Sequence[str]) -> tuple[list[Entry], list[str]]:
@@ -150,6 +161,9 @@ def _refuse(argument: str, parser: argparse.ArgumentParser) -> NoReturn:
     if not argument.startswith("-"):
         raise DiagnosticError(f"error: more than one input file: '{argument}'")
     flag = argument.partition("=")[0].partition("{")[0]
+    name = flag.removeprefix("--").replace("_", "-")
+    if has_row(name) or name in PIPELINES:
+        raise DiagnosticError(f"error: {argument}: expected {flag}{{key=value}} or {flag}=key=value")
     names = [*names_like(flag), *PIPELINES]
     flags = [f"--{name}" for name in names] + re.findall(r"--[\w-]+", parser.format_usage())
     hint = suggestion(flag, flags) or "\n  hint: --list-passes lists the passes, --help the rest"
@@ -281,7 +295,8 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     add("--emit-weights", metavar="FILE", help="write the weights of the result to this file")
     add("--target", metavar="NAME", help="machine to compile for; host is this one")
     add("--dim", action="append", default=[], metavar="N=1", help="size of a model's dimension")
-    add("--emit", choices=("mlir", "llvm-ir"), default="mlir", help="what to print")
+    languages = ("mlir", "llvm-ir", "c", "js")
+    add("--emit", choices=languages, default="mlir", help="what to print")
     add(
         "--remarks",
         metavar="REGEX",

@@ -15,6 +15,7 @@ from nn_opt.driver.arguments import Options, parse_arguments
 from nn_opt.driver.instruments import Observers, Reports
 from nn_opt.driver.reproducer import internal_error, recorded_arguments
 from nn_opt.driver.sources import SPLIT, Chunk, load, numbered_text, read_chunks
+from nn_opt.driver.streams import write_output
 from nn_opt.instruments.remarks import Remarks, report
 from nn_opt.ir.diagnostics import Diagnostic, DiagnosticError, diagnostics_of
 from nn_opt.ir.parsing import make_context
@@ -213,6 +214,10 @@ def _bisect(ctx: Context, module: ModuleOp, options: Options, passes: Sequence[M
 
 def _emit(module: ModuleOp, options: Options) -> str:
     """Return the text of a module in the form asked for; write its weights where asked."""
+    if options.emit in ("c", "js"):
+        from nn_opt.driver.emit import emit_source
+
+        return emit_source(module, options)
     if options.emit_weights is not None or options.inline_weights:
         from nn_opt.ir.weights import inline_weights, save_weights
 
@@ -229,7 +234,7 @@ def _emit(module: ModuleOp, options: Options) -> str:
 
 def _write(text: str, options: Options) -> None:
     if options.output == "-":
-        sys.stdout.write(text)
+        write_output(text)
         return
     from nn_opt.ir.files import write_text
 

@@ -41,6 +41,8 @@ INTEGERS = [
     ("arith.remsi", "i32", -7, 2, -1),
     ("arith.floordivsi", "i32", -7, 2, -4),
     ("arith.ceildivsi", "i32", 7, 2, 4),
+    ("arith.ceildivsi", "i8", -128, 5, -25),
+    ("arith.ceildivsi", "i8", -128, -7, 19),
     ("arith.divui", "i8", -1, 2, 127),
     ("arith.remui", "i8", -1, 16, 15),
     ("arith.minsi", "i8", -1, 1, -1),

@@ -1,0 +1,115 @@
+"""A module of the loop level as one ES module."""
+
+from __future__ import annotations
+
+import json
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from nn_opt.backends.source.javascript import HELPERS, JavaScript
+from nn_opt.backends.source.printer import FunctionPrinter
+from nn_opt.backends.source.program import Program, SourceProgram, plain
+from nn_opt.backends.source.weights import elements_of
+from nn_opt.dialects import loop
+from nn_opt.ir.types import element_type, shape_of
+
+HEAD = """\
+/* {title}
+ *
+ * run(inputs, outputs, weights) takes typed arrays in row-major order, and an ArrayBuffer with the
+ * bytes of the file of weights.
+ */
+export const arenaBytes = {arena}, weightBytes = {weights};
+export const inputs = {inputs};
+export const outputs = {outputs};
+
+"""
+
+
+def print_js(module: ModuleOp, title: str = "A model, compiled by nn-opt") -> SourceProgram:
+    """Return a planned module of the loop level as JavaScript.
+
+    Raises: PassFailedException for an op or type that has no word there, or a missing @main.
+    """
+    return JsProgram(module, title).print()
+
+
+class JsProgram(Program):
+    """JavaScript: every buffer that a kernel needs is made once, when the module is loaded."""
+
+    def __init__(self, module: ModuleOp, title: str) -> None:
+        self.js = JavaScript()
+        self.title = title
+        taken = {"run", "inputs", "outputs", "weights", "arena", "arenaBytes", "weightBytes"}
+        super().__init__(module, self.js, taken)
+
+    def head(self) -> str:
+        return (
+            HEAD.format(
+                title=plain(self.title),
+                arena=self.arena_bytes,
+                weights=self.weights.size,
+                inputs=self._signature("inputs"),
+                outputs=self._signature("outputs"),
+            )
+            + HELPERS
+        )
+
+    def _signature(self, which: str) -> str:
+        arguments = [value for value, array, _ in self.places(self.main) if array == which]
+        rows = [
+            {"array": self.js.type_word(element_type(value)), "shape": list(shape_of(value))}
+            for value in arguments
+        ]
+        return json.dumps(rows)
+
+    def print_kernel(self, op: FuncOp) -> str:
+        p = self.printer()
+        for argument in op.args:
+            p.check_type(op, element_type(argument))
+        arguments = [p.name(argument, "buffer") for argument in op.args]
+        p.block(op.body.block)
+        comment = f"/* {self.nodes(op)} */"
+        head = f"function {self.symbol(op.sym_name.data)}({', '.join(arguments)})"
+        return "\n".join([comment, f"{head} {{", *p.lines, "}\n"])
+
+    def print_main(self, op: FuncOp) -> str:
+        p = self.printer()
+        p.constant = self.weight
+        p.statements[loop.ArenaOp] = _arena
+        for argument, array, place in self.places(op):
+            p.check_type(op, element_type(argument))
+            p.say(f"const {p.name(argument, array[:-1])} = {array}[{place}];")
+        p.block(op.body.block)
+        head = "export function run(inputs, outputs, weights, arena = new ArrayBuffer(arenaBytes))"
+        return "\n".join([f"{head} {{", *p.lines, "}\n"])
+
+    def weight(self, op: loop.ConstantOp) -> str:
+        """Return a constant of @main: a part of the weights."""
+        word = self.js.type_word(element_type(op.result))
+        count = 1
+        for size in shape_of(op.result):
+            count *= size
+        return f"new {word}(weights, {self.weights.offset(op)}, {count})"
+
+    def table(self, op: loop.ConstantOp) -> str:
+        type_ = element_type(op.result)
+        words = ", ".join(self.js.literal(value, type_).strip("()") for value in elements_of(op))
+        return self._of_file(
+            op.result.name_hint, "table", f"{self.js.type_word(type_)}.of({words})"
+        )
+
+    def local_buffer(self, p: FunctionPrinter, op: loop.AllocOp) -> None:
+        word = f"new {self.js.type_word(element_type(op.result))}({p.elements(op.result)})"
+        p.words[op.result] = self._of_file(op.result.name_hint, op.buffer.data, word)
+
+    def _of_file(self, wish: str | None, otherwise: str, value: str) -> str:
+        name = f"{self.names.fresh(wish, otherwise)}_"  # no name of a value ends so
+        self.tables.append(f"const {name} = {value};")
+        return name
+
+
+def _arena(p: FunctionPrinter, op: loop.ArenaOp) -> None:
+    p.words[op.result] = "bytes"
+    p.say("const bytes = new Int8Array(arena);")
