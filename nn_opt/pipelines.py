@@ -110,18 +110,21 @@ def _expand_pipeline(name: str, options: str) -> list[ModulePass]:
         if key not in have:
             hint = suggestion(key, list(have))
             raise DiagnosticError(f"error: no pass of --{name} has an option '{key}'{hint}")
-    return [
-        make_pass(
-            step, " ".join([own, *(f'{k}="{v}"' for k, v in given.items() if k in known[step])])
-        )
-        for step, own in rows
-    ]
+    made: list[ModulePass] = []
+    for step, own in rows:
+        values = own | {key: value for key, value in given.items() if key in known[step]}
+        made.append(make_pass(step, " ".join(f"{k}={_quoted(v)}" for k, v in values.items())))
+    return made
 
 
-def _split(row: str) -> tuple[str, str]:
+def _quoted(value: str) -> str:
+    return f"'{value}'" if '"' in value else f'"{value}"'
+
+
+def _split(row: str) -> tuple[str, dict[str, str]]:
     """Return the name and the options of a row such as `fuse-ops{max-depth=4}`."""
     name, _, options = row.partition("{")
-    return name, options.removesuffix("}")
+    return name, dict(split_options(name, options.removesuffix("}")))
 
 
 def pipeline_owners() -> dict[str, str]:
