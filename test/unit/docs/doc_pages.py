@@ -290,6 +290,7 @@ def prepare(place: Path) -> Path:
         (place / name).mkdir()
     os.environ["NN_OPT_CACHE"] = str(place / "cache")
     os.environ["HOME"] = str(place / "home")
+    os.environ["PATH"] = environment()["PATH"]  # for commands that our tools run
     os.chdir(place / "page")
     sys.path.insert(0, str(place / "page"))
     return place / "page"
