@@ -57,7 +57,9 @@ def _random(function: FuncOp, type_: Attribute, generator: np.random.Generator) 
         if not is_static(type_):
             problem = f"an input has the type {type_}, so --check cannot make one up"
             raise DiagnosticError(
-                complaint(function, problem, hint="give sizes by --dim NAME=SIZE")
+                complaint(
+                    function, problem, hint="give the inputs fixed sizes, then run --infer-shapes"
+                )
             )
         shape = shape_of(type_)
     dtype = numpy_dtype(element_type(type_))

@@ -52,6 +52,8 @@ def make_pass(name: str, options: str = "") -> ModulePass:
             problem = f"error: --{name} has no option '{key}'"
             hint = suggestion(key, list(types)) or "\n  hint: it has none"
             raise DiagnosticError(problem + hint)
+        if key.replace("-", "_") in values:
+            raise DiagnosticError(f"error: --{name}: {key} is given twice")
         values[key.replace("-", "_")] = _option_value(f"--{name}: {key}", text, types[key])
     for missing in _required(cls) - values.keys():
         raise DiagnosticError(f"error: --{name} needs the option '{missing.replace('_', '-')}'")

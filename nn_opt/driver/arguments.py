@@ -163,7 +163,8 @@ def _refuse(argument: str, parser: argparse.ArgumentParser) -> NoReturn:
     flag = argument.partition("=")[0].partition("{")[0]
     name = flag.removeprefix("--").replace("_", "-")
     if has_row(name) or name in PIPELINES:
-        raise DiagnosticError(f"error: {argument}: expected {flag}{{key=value}} or {flag}=key=value")
+        problem = f"expected {flag}{{key=value}} or {flag}=key=value"
+        raise DiagnosticError(f"error: {argument}: {problem}")
     names = [*names_like(flag), *PIPELINES]
     flags = [f"--{name}" for name in names] + re.findall(r"--[\w-]+", parser.format_usage())
     hint = suggestion(flag, flags) or "\n  hint: --list-passes lists the passes, --help the rest"

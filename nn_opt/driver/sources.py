@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from nn_opt.driver.arguments import Options
+from nn_opt.driver.streams import decode, read_input
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import parse_module
 
@@ -34,7 +34,7 @@ def read_chunks(options: Options) -> list[Chunk]:
     Raises: DiagnosticError if the input cannot be read.
     """
     if options.input == "-":
-        return _split("<stdin>", sys.stdin.buffer.read(), options.split_input_file)
+        return _split("<stdin>", read_input(), options.split_input_file)
     path = Path(options.input)
     if path.suffix == ".onnx":
         return [Chunk(options.input, None)]
@@ -46,11 +46,7 @@ def read_chunks(options: Options) -> list[Chunk]:
 
 
 def _split(filename: str, content: bytes, split: bool) -> list[Chunk]:
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        place = content.count(b"\n", 0, error.start) + 1
-        raise DiagnosticError(f"{filename}:{place}:1: error: this is no UTF-8 text") from error
+    text = decode(content, filename)
     if not split:
         return [Chunk(filename, text)]
     starts = [0, *(match.end() for match in _SPLIT_LINE.finditer(text))]
@@ -67,6 +63,9 @@ def load(ctx: Context, chunk: Chunk, options: Options) -> ModuleOp:
         from nn_opt.frontends.onnx import import_model
 
         return import_model(chunk.filename, options.dims)
+    if options.dim:
+        hint = "write the sizes into the types"
+        raise DiagnosticError(f"error: --dim is for models, and this is IR\n  hint: {hint}")
     weights = None
     if options.weights is not None:
         from nn_opt.ir.weights import WeightsFile

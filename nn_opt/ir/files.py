@@ -15,6 +15,8 @@ def write_atomically(path: str | Path, write: Callable[[str], object]) -> None:
 
     Raises: DiagnosticError if the system refuses.
     """
+    if not str(path):
+        raise DiagnosticError("error: the name of a file to write is empty")
     target = Path(path)
     try:
         if target.exists() and not target.is_file():  # /dev/null, a pipe
