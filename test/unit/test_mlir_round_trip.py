@@ -22,7 +22,7 @@ from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.verify import verify
 from nn_opt.ir.weights import inline_weights
-from nn_opt.pipelines import run_passes
+from nn_opt.pipelines import LOWER_TO_LLVM, run_passes
 from nn_opt.plans import parse_pipeline
 
 UPSTREAM = {"builtin", "func", "arith", "math", "memref", "scf", "cf", "vector", "llvm"}
@@ -35,10 +35,12 @@ FROM_TENSOR = {
     "scf": "convert-tensor-to-loop,lower-blocks,convert-loop-to-scf",
     "llvm": "convert-tensor-to-loop,default-schedules,apply-schedule,lower-to-llvm",
 }
+# MLIR has functions such as exp, so that they need not be expanded.
+TO_LOOPS = [step for step in LOWER_TO_LLVM[:-1] if step != "expand-math"]
 OF_MODELS = {
-    "scf": "optimize-graph,lower-to-loops,lower-blocks,partition-loops,vectorize-loops,plan-memory,convert-loop-to-scf",
+    "scf": ",".join(["optimize-graph,lower-to-loops", *TO_LOOPS, "convert-loop-to-scf"]),
     "llvm": "compile",
-}  # fmt: skip
+}
 
 
 def is_upstream(module: ModuleOp) -> bool:
