@@ -1,4 +1,4 @@
-"""Blocks dissolve: what their axes are is written into every access, condition and index."""
+"""lower-blocks: blocks dissolve; their axes are written into accesses, conditions, indices."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ def _parser() -> argparse.ArgumentParser:
     import shtab
 
     from nn_opt.driver.arguments import make_parser
+    from nn_opt.driver.listing import pass_summary
     from nn_opt.pipelines import PIPELINES
-    from nn_opt.registry import PASSES, load_pass
+    from nn_opt.registry import PASSES
 
     parser = make_parser()
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
@@ -35,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
             action.complete = shtab.FILE  # pyright: ignore[reportAttributeAccessIssue]
     passes = parser.add_argument_group("passes")
     for name in PASSES:
-        summary = (load_pass(name).__doc__ or "").split("\n")[0].replace("%", "%%")
+        summary = pass_summary(name).replace("%", "%%")
         passes.add_argument(f"--{name}", action="store_true", help=summary)
     for name in PIPELINES:
         passes.add_argument(f"--{name}", action="store_true", help="a pipeline")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 import textwrap
 from collections.abc import Iterable
 from typing import Any
@@ -37,6 +38,16 @@ def _summary(thing: type[Any]) -> str:
     return _documentation(thing).split("\n")[0]
 
 
+def pass_summary(name: str) -> str:
+    """Return in a sentence what a pass of our own does: what its file says of itself."""
+    cls = load_pass(name)
+    text = inspect.cleandoc(sys.modules[cls.__module__].__doc__ or "").split("\n")[0]
+    said = text.removeprefix(f"{name}: ")
+    if said != text:
+        return said[:1].upper() + said[1:]
+    return text if _summary(cls).startswith("Needs: ") else _summary(cls)
+
+
 def _table(rows: Iterable[tuple[str, str]]) -> str:
     rows = list(rows)
     width = max((len(name) for name, _ in rows), default=0)
@@ -62,7 +73,7 @@ def list_passes() -> str:
 
     discover()
     passes = _table(
-        (f"--{name}", _summary(load_pass(name))) for name in PASSES if name not in SOURCES
+        (f"--{name}", pass_summary(name)) for name in PASSES if name not in SOURCES
     )
     for source in dict.fromkeys(SOURCES.values()):
         rows = [(f"--{n}", _foreign_summary(n)) for n in PASSES if SOURCES.get(n) == source]
