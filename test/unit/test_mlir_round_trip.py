@@ -64,7 +64,8 @@ def texts_of_lit() -> Iterator[str]:
         if "errors" in file.parts or file.name == NOT_MLIR:
             continue
         for text in re.split(r"^// -----.*\n", file.read_text("utf-8"), flags=re.MULTILINE):
-            if "graph." not in text:
+            # xDSL numbers the keys of resources anew in each text that a process reads.
+            if "graph." not in text and "dense_resource" not in text:
                 yield text
 
 
