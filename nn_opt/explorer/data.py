@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from nn_opt import __version__
+from nn_opt.explorer.applications import Application
 from nn_opt.explorer.code import Piece
 from nn_opt.explorer.emitters import Emitter
 from nn_opt.explorer.graphs import Graph
@@ -88,6 +89,10 @@ class _Table:
     def stages(self, stages: Stages) -> list[Json]:
         return [{"line": line, "text": [*map(self._text, text)]} for line, text in stages]
 
+    def application(self, made: Application) -> Json:
+        text = [*map(self._text, made.lines)]
+        return {"pattern": made.pattern, "function": made.function, "text": text}
+
     def _text(self, line: str) -> int:
         if line not in self._texts:
             self._texts[line] = len(self.texts)
@@ -155,6 +160,8 @@ def _step(step: Step, table: _Table) -> Json:
         "remarks": [[r.location, r.operation, r.text, r.function] for r in step.remarks],
         "counts": [[s.name, count, s.text] for s, count in step.counts.items()],
         "stages": {name: table.stages(stages) for name, stages in step.stages.items()},
+        "applications": [table.application(made) for made in step.applications],
+        "left_out": step.left_out,
         "rewrites": [
             [name, entry.tried, entry.changed, entry.ops]
             for name, entry in sorted(step.rewrites.items(), key=lambda item: -item[1].changed)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from nn_opt.explorer.applications import Application, Applications
 from nn_opt.explorer.lineage import Unmarker, mark
 from nn_opt.explorer.memory import Memory, memory_of
 from nn_opt.explorer.snapshots import FUNCTION, Part, parts_of
@@ -58,6 +59,8 @@ class Step:
     counts: Mapping[Statistic, int] = field(default_factory=dict[Statistic, int])
     rewrites: dict[str, Rewrites] = field(default_factory=dict[str, Rewrites])
     stages: Mapping[str, Stages] = field(default_factory=dict[str, Stages])
+    applications: Sequence[Application] = ()
+    left_out: int = 0  # applications that are not kept
 
 
 class Recorder(Instrument):
@@ -87,6 +90,7 @@ class Recorder(Instrument):
         self.steps.append(Step(step, stages=stages_of(step, module)))
         self._said, self._counted = len(self._remarks), dict(self._counts)
         mark(module, self.ops)
+        self._applications, self._spent = Applications(module), 0.0
         self._unmarker = Unmarker()
         self._is_running = True
         self._begin = time.perf_counter()
@@ -108,6 +112,7 @@ class Recorder(Instrument):
 
     def before_pattern(self, pattern: Tried, op: Operation) -> None:
         self._place = op.location
+        self._applications.before(op)
 
     def after_pattern(self, pattern: Tried, op: Operation, changed: bool) -> None:
         rewrites = self.steps[-1].rewrites
@@ -119,11 +124,16 @@ class Recorder(Instrument):
         if changed:
             entry.changed += 1
             entry.ops.extend(self._unmarker.split(self._place)[1][:1])
+            begin = time.perf_counter()
+            self._applications.after(name)
+            self._spent += time.perf_counter() - begin
 
     def _finish(self, module: ModuleOp) -> None:
         """Complete the step: its time, what it said and counted, and its lineage."""
         step = self.steps[-1]
-        step.seconds = time.perf_counter() - self._begin
+        step.seconds = time.perf_counter() - self._begin - self._spent
+        step.applications = self._applications.kept
+        step.left_out = self._applications.left_out
         step.remarks = tuple(self._remarks[self._said :])
         step.counts = {
             statistic: count - self._counted.get(statistic, 0)

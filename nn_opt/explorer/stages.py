@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -11,7 +9,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects.sched import AxesOp, ScriptOp
-from nn_opt.ir.printing import ExactPrinter
+from nn_opt.explorer.applications import lines_of
 from nn_opt.schedule.script import replay
 
 Stages = list[tuple[int, list[str]]]  # a line of the script, and those of the loops after it
@@ -35,12 +33,12 @@ def _stages(script: ScriptOp, kernel: FuncOp, module: ModuleOp) -> Stages:
     function = kernel.clone()
     _holder = ModuleOp([function], attributes=dict(module.attributes))  # says the target
     lines = {op: number for number, op in enumerate(script.body.block.ops, 1)}
-    stages: Stages = [(0, _lines(function))]
+    stages: Stages = [(0, lines_of(function))]
 
     def keep(op: Operation) -> None:
         if isinstance(op, AxesOp):  # only names loops
             return
-        text = _lines(function)
+        text = lines_of(function)
         if text != stages[-1][1]:
             stages.append((lines[op], text))
 
@@ -49,9 +47,3 @@ def _stages(script: ScriptOp, kernel: FuncOp, module: ModuleOp) -> Stages:
     except PassFailedException:  # the pass will say it
         pass
     return stages
-
-
-def _lines(function: FuncOp) -> list[str]:
-    stream = StringIO()
-    ExactPrinter(stream).print_op(function)
-    return stream.getvalue().split("\n")

@@ -4,7 +4,7 @@ import { button, h } from "./dom.js";
 
 const KEYS = [
   ["j  k", "next, previous pass"],
-  ["n  p", "next, previous change in the IR, or primitive of a schedule"],
+  ["n  p", "next, previous change in the IR, rewrite of a pass, or primitive of a schedule"],
   ["/", "search; Enter and Shift-Enter go through what is found"],
   ["1 … 6", "overview, IR, graph, schedules, memory, code"],
   ["c", "show passes that changed something only"],

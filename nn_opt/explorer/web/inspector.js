@@ -83,8 +83,9 @@ export class Inspector {
     const rows = fired.map(([name, tried, changed, ops]) =>
       h("tr", {}, h("td", { class: "count" }, changed.toLocaleString("en")), h("td", {}, h("code", {}, name)), h("td", {}, `of ${tried.toLocaleString("en")} tries`),
         h("td", {}, ...ops.slice(0, 12).map((op) => this.opLink(step.number, op)), ops.length > 12 ? ` … ${ops.length - 12} more` : "")));
+    const through = step.applications.length ? button("Go through them", () => update({ view: "ir", rewrite: 0 }), { class: "op-link" }) : "";
     const idle = step.rewrites.length - fired.length;
-    return h("details", { open: fired.length > 0 }, h("summary", {}, `Rewrites: ${plural(fired.length, "pattern")} fired, ${idle} did not`),
+    return h("details", { open: fired.length > 0 }, h("summary", {}, `Rewrites: ${plural(fired.length, "pattern")} fired, ${idle} did not`), through,
       h("table", {}, ...rows), idle ? h("p", { class: "faint" }, step.rewrites.filter(([, , changed]) => !changed).map(([name]) => name).join(", ")) : "");
   }
 

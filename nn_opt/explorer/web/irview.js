@@ -25,12 +25,13 @@ export class IrView {
       type: "search", id: "search", placeholder: "Search (/)", "aria-label": "Search in the IR", autocomplete: "off",
       oninput: (event) => this.find(event.target.value, 0), onkeydown: (event) => this.searchKey(event),
     });
+    this.stepper = h("span", { class: "stepper", hidden: true });
     this.found = h("span", { class: "found", role: "status" });
     this.bar = h(
       "div", { class: "toolbar" }, this.functions, this.folding, this.splitting,
       button("↑ change", () => this.jump(-1), { title: "previous change (p)", "aria-label": "Previous change" }),
       button("↓ change", () => this.jump(1), { title: "next change (n)", "aria-label": "Next change" }),
-      this.search, this.found,
+      this.stepper, this.search, this.found,
     );
     this.titles = h("div", { class: "pane-titles" });
     this.notice = h("div", { class: "notice", role: "alert", hidden: true });
@@ -61,13 +62,24 @@ export class IrView {
   }
 
   show() {
-    const [before, after] = this.snapshots;
     const step = this.model.steps[this.step];
+    this.rewrite = state.rewrite === "" ? null : this.model.rewrite(this.step, Number(state.rewrite));
+    this.drawStepper(step);
+    if (this.rewrite) {
+      const { before, after } = this.rewrite;
+      this.fillRows([before], [after], true, { fn: "", fold: this.fold, open: this.open, diff: true, originOf: () => null }, step);
+      return;
+    }
+    const [before, after] = this.snapshots;
     const [left, right] = [before === null ? null : this.model.snapshots[before], this.model.snapshots[after]];
     this.drawFunctions(left, right);
     const diff = before !== null && !!step?.changed;
     const options = { fn: state.fn, fold: this.fold, open: this.open, diff, originOf: (item) => this.model.originOf(after, item) };
-    const isPlain = before === null || !diff;
+    this.fillRows(left, right, diff, options, step);
+  }
+
+  fillRows(left, right, diff, options, step) {
+    const isPlain = !left || !diff;
     const isUnified = !isPlain && (this.unified || this.narrow.matches);
     const rows = buildRows(isPlain ? null : left, right, options);
     this.rows = isUnified ? unifyRows(rows) : rows;
@@ -85,10 +97,39 @@ export class IrView {
   }
 
   drawTitles(step, isPlain, isUnified) {
-    if (!step) this.titles.replaceChildren(h("span", {}, "What was read"));
+    if (this.rewrite) {
+      const names = isUnified ? [`what ${this.rewrite.pattern} did`] : [`before ${this.rewrite.pattern}`, `after ${this.rewrite.pattern}`];
+      this.titles.replaceChildren(...names.map((name) => h("span", {}, name)));
+    } else if (!step) this.titles.replaceChildren(h("span", {}, "What was read"));
     else if (isPlain) this.titles.replaceChildren(h("span", {}, step.error ? `What ${step.name} was given, or left` : `${step.name} changed nothing`));
     else if (isUnified) this.titles.replaceChildren(h("span", {}, `what ${step.name} did`));
     else this.titles.replaceChildren(h("span", {}, `before ${step.name}`), h("span", {}, `after ${step.name}`));
+  }
+
+  // Which rewrite of the pass is shown, and the way to others.
+  drawStepper(step) {
+    const count = step?.applications.length ?? 0;
+    this.stepper.hidden = !count;
+    if (!count) return;
+    if (!this.rewrite) {
+      this.stepper.replaceChildren(button(`Rewrite by rewrite (${count})`, () => this.goToRewrite(0), { id: "rewrites" }));
+      return;
+    }
+    const at = Number(state.rewrite);
+    const rest = step.left_out && at === count - 1 ? `, ${step.left_out} more are not kept` : "";
+    this.stepper.replaceChildren(
+      button("←", () => this.goToRewrite(at - 1), { "aria-label": "Previous rewrite", title: "previous rewrite (p)", disabled: at === 0 }),
+      h("span", {}, `${at + 1} of ${count}: `, h("code", {}, this.rewrite.pattern), rest),
+      button("→", () => this.goToRewrite(at + 1), { "aria-label": "Next rewrite", title: "next rewrite (n)", disabled: at === count - 1 }),
+      button("✕", () => update({ rewrite: "" }), { "aria-label": "The whole pass" }));
+  }
+
+  goToRewrite(number) {
+    const count = this.model.steps[this.step]?.applications.length ?? 0;
+    if (number < 0 || number >= count) return;
+    update({ rewrite: number });
+    const first = this.rows.findIndex((row) => row.type === "line" && !row.same);
+    if (first >= 0) this.list.reveal(first, true);
   }
 
   drawFunctions(left, right) {
@@ -125,7 +166,7 @@ export class IrView {
   drawSide(row, side, item, line, words) {
     const [before, after] = this.snapshots;
     const empty = line < 0;
-    const level = empty ? "" : this.selection.levelOf(side === "before" ? before : after, item, line);
+    const level = empty || this.rewrite ? "" : this.selection.levelOf(side === "before" ? before : after, item, line);
     const classes = `cell ${side} ${empty ? "empty" : ""} ${level}`;
     const number = h("span", { class: `number ${side} ${empty ? "empty" : ""}` }, empty ? "" : String(line + 1));
     if (empty) return [number, h("span", { class: classes })];
@@ -162,6 +203,7 @@ export class IrView {
     const at = side === "before" ? before : after;
     const address = `${item.name}:${item.kind === "function" ? "" : item.kind}:${line + 1}`;
     this.list.refresh();
+    if (this.rewrite) return;
     const again = !name && state.line === address && Number(state.at || -1) === at;
     update(again ? { line: "", at: "" } : { line: address, at, tab: state.tab === "pass" ? "trail" : state.tab });
   }
@@ -219,6 +261,10 @@ export class IrView {
 
   // Goes to the next stretch of changed lines.
   jump(by) {
+    if (this.rewrite) {
+      this.goToRewrite(Number(state.rewrite) + by);
+      return;
+    }
     const isChange = (k) => this.rows[k].type === "line" && !this.rows[k].same;
     const starts = this.rows.map((_, k) => k).filter((k) => isChange(k) && (k === 0 || !isChange(k - 1)));
     if (!starts.length) return;
@@ -236,6 +282,7 @@ export class IrView {
 
   // Brings the chosen line, or what it came from or became, into sight.
   revealSelection() {
+    if (this.rewrite) return;
     const [before, after] = this.snapshots;
     const hits = (row) =>
       row.type === "line" &&

@@ -73,7 +73,7 @@ class App {
       this.views.ir.reset();
       this.passes.reveal();
     }
-    if (["pass", "view", "fn"].some((key) => keys.has(key))) this.showView();
+    if (["pass", "view", "fn", "rewrite"].some((key) => keys.has(key))) this.showView();
     if (["line", "at", "pass", "view", "fn"].some((key) => keys.has(key)) && !this.selection.isEmpty) this.view.revealSelection();
     else if (keys.has("line")) this.view.revealSelection();
     this.inspector.show();

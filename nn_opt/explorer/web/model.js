@@ -98,6 +98,21 @@ export class Model {
     return [...names];
   }
 
+  // The two sides of one rewrite of a pass, as items without ops; null if there is none.
+  rewrite(step, number) {
+    const made = this.steps[step]?.applications[number];
+    if (!made) return null;
+    const earlier = this.steps[step].applications.slice(0, number).findLastIndex((other) => other.function === made.function);
+    const texts = this.raw.texts;
+    const start = () => this.snapshots[step].find((item) => item.kind === "function" && item.name === made.function)?.part.lines.map((line) => line.replace(/^ {2}/, "")) ?? [];
+    const linesOf = (k) => this.steps[step].applications[k].text.map((line) => texts[line]);
+    return {
+      pattern: made.pattern,
+      before: textItem(made.function, earlier < 0 ? start() : linesOf(earlier), `${step} ${number} before`),
+      after: textItem(made.function, linesOf(number), `${step} ${number} after`),
+    };
+  }
+
   item(snapshot, op) {
     const items = this.snapshots[snapshot];
     let [low, high] = [0, items.length - 1];
@@ -162,6 +177,10 @@ export class Model {
     for (let k = from; k < to; k++) now = follow(this.children(k), now);
     return now;
   }
+}
+
+function textItem(name, lines, number) {
+  return { name, kind: "function", number, position: 0, part: { lines, opsAt: () => [], opLines: [] } };
 }
 
 function follow(table, ops) {

@@ -1,6 +1,6 @@
 // What is shown: a handful of values that are also the address, so that links lead to them.
 
-const DEFAULTS = { pass: "", view: "ir", fn: "", side: "after", line: "", at: "", tab: "pass" };
+const DEFAULTS = { pass: "", view: "ir", fn: "", side: "after", line: "", at: "", rewrite: "", tab: "pass" };
 
 const listeners = [];
 export const state = { ...DEFAULTS };
@@ -9,7 +9,9 @@ export function subscribe(listener) {
   listeners.push(listener);
 }
 
-export function update(changes) {
+export function update(given) {
+  const isOther = "pass" in given && String(given.pass) !== String(state.pass);
+  const changes = isOther ? { rewrite: "", ...given } : given; // a rewrite is one of its pass
   const changed = Object.keys(changes).filter((key) => String(changes[key]) !== String(state[key]));
   if (!changed.length) return;
   Object.assign(state, changes);

@@ -229,6 +229,35 @@ def test_search_finds_lines(browser: Chromium, text_page: str):
     assert browser.count(".hit") == 0
 
 
+def test_a_pass_can_be_followed_rewrite_by_rewrite(browser: Chromium, tmp_path: Path):
+    page = tmp_path / "page.html"
+    chain = TEXT.replace(
+        "%2 = graph.relu %1", "%z = graph.relu %1 : tensor<1x8x8x8xf32>\n  %2 = graph.relu %z"
+    )
+    nn_opt.explore(chain, "canonicalize,cse", page)
+    browser.open(page.as_uri())
+    assert "Rewrite by rewrite (2)" in browser.text("#rewrites")
+    browser.click("#rewrites")
+    pattern = browser.text(".stepper code")
+    assert browser.text(".pane-titles") == f"before {pattern}after {pattern}"
+    assert browser.count(".row.removed") + browser.count(".row.modified") >= 1
+    relus = (
+        "[...document.querySelectorAll('.cell.after')]"
+        ".filter(cell => cell.textContent.includes('graph.relu')).length"
+    )
+    assert browser.run(relus) == 2
+    browser.press("n")
+    assert browser.text(".stepper span").startswith("2 of 2")
+    assert browser.run(relus) == 1
+    browser.press("n")
+    assert browser.text(".stepper span").startswith("2 of 2")
+    browser.press("p")
+    assert "rewrite=0" in browser.run("location.hash")
+    browser.press("j")
+    assert "rewrite" not in browser.run("location.hash")
+    assert browser.text(".pass[aria-selected=true] .name") == "cse"
+
+
 def test_a_value_is_marked_wherever_it_is_read(browser: Chromium, text_page: str):
     browser.open(text_page)
     go(browser, "pass=-1&view=ir")

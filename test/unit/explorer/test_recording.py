@@ -18,6 +18,7 @@ import nn_opt
 from bench.models import SMALL
 from nn_opt.backends.llvm import print_module as print_llvm
 from nn_opt.backends.llvm.object import emit_assembly
+from nn_opt.explorer import applications
 from nn_opt.explorer.api import run_explored
 from nn_opt.explorer.recorder import Recorder
 from nn_opt.explorer.snapshots import FUNCTION, parts_of
@@ -169,6 +170,30 @@ def test_patterns_that_fired_name_the_ops_they_fired_on():
     assert any(set(ops) & set(relus) for ops in fired.values())
     for name, tried, changed, ops in data["steps"][0]["rewrites"]:
         assert tried >= changed == len(ops), name
+
+
+def test_the_function_is_kept_after_each_rewrite():
+    data = explored(TEXT, "canonicalize")
+    made = data["steps"][0]["applications"]
+    fired = sum(changed for _, _, changed, _ in data["steps"][0]["rewrites"])
+    assert len(made) == fired > 0
+    assert {entry["function"] for entry in made} == {"main"}
+    last = "\n".join(data["texts"][line] for line in made[-1]["text"])
+    assert last.count("graph.relu") == 1
+    assert data["steps"][0]["left_out"] == 0
+
+
+def test_rewrites_beyond_a_limit_are_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(applications, "MOST_LINES", 1)
+    relus = "".join(f"  %{k} = graph.relu %{k - 1} : tensor<4xf32>\n" for k in range(1, 6))
+    head, end = (
+        "func.func @f(%0: tensor<4xf32>) -> tensor<4xf32> {\n",
+        "func.return %5 : tensor<4xf32>\n",
+    )
+    text = f"{head}{relus}  {end}}}\n"
+    step = explored(text, "canonicalize")["steps"][0]
+    assert len(step["applications"]) == 1
+    assert step["left_out"] == 3
 
 
 def test_a_graph_has_the_edges_of_the_operands():
