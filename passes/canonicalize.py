@@ -62,6 +62,24 @@ class NeutralOperand(RewritePattern, NeedsConstant):
             rewriter.replace(op, (), [op.operands[0]])
 
 
+class GraphPatterns(RewritePattern):
+    """The patterns for graph ops, imported if there are any."""
+
+    def patterns_for(self, op_type: type[Operation]) -> Sequence[RewritePattern]:
+        """Return them for a graph op."""
+        if not op_type.name.startswith("graph."):
+            return ()
+        from nn_opt.passes.canonicalize_graph import graph_patterns
+
+        return graph_patterns()
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
+        for pattern in self.patterns_for(type(op)):
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
+                return
+
+
 class CanonicalizePass(ModulePass):
     """Fold and simplify each operation by its own rules, and erase what nobody reads.
 
@@ -73,11 +91,7 @@ class CanonicalizePass(ModulePass):
     statistics = (APPLIED, ERASED, INSERTED)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns: list[RewritePattern] = [OwnPatterns(), NeutralOperand()]
-        if any(inner.name.startswith("graph.") for inner in op.walk()):
-            from nn_opt.passes.canonicalize_graph import graph_patterns
-
-            patterns += graph_patterns()
+        patterns = (OwnPatterns(), NeutralOperand(), GraphPatterns())
         matched = APPLIED.add if is_counting() else None
         with count_ops(op, ERASED, INSERTED):
             rewrite(op, *patterns, fold=ctx, after_sweep=erase_dead_code, matched=matched)

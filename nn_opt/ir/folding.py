@@ -116,14 +116,13 @@ class Folds:
         folded = folder(op)
         if folded is None:
             return False
-        entry = _entry(op)
         values: list[SSAValue] = []
         new: dict[_Key, Operation] = {}
         for value, old in zip(folded, op.results, strict=True):
             if isinstance(value, SSAValue):
                 values.append(value)
                 continue
-            key = (entry, value, old.type)
+            key = (_entry(op), value, old.type)
             constant = self._known.get(key) or new.get(key) or self._made(op, value, old.type)
             if constant is None:
                 return False
@@ -131,7 +130,7 @@ class Folds:
                 new[key] = constant
             values.append(constant.results[0])
         for key, constant in new.items():
-            rewriter.insert(constant, InsertPoint.at_start(entry))
+            rewriter.insert(constant, InsertPoint.at_start(key[0]))
             self._known[key] = constant
             self._keys[id(constant)] = key
         rewriter.replace(op, (), values)

@@ -5,6 +5,8 @@ same order, but patterns are looked up by the type of the op, a folded constant 
 region, and nothing is made for an op that no pattern is for.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections import deque
@@ -275,29 +277,33 @@ class Greedy:
 
     def _note_replacement(self, op: Operation, new: Sequence[SSAValue | None]) -> None:
         for result in op.results:
-            for use in result.uses:
-                self._push(use.operation)
+            use = result.first_use
+            while use is not None:
+                self._push(use._operation)
+                use = use._next_use
 
     def _note_removal(self, op: Operation) -> None:
         """Forget an op; look again at what it alone, or with one other op, has read."""
         self.gone.append(op)
         self._merged.append(op)
-        for value in op._operands:  # pyright: ignore[reportPrivateUsage]  # op.operands is a new view
-            if isinstance(value, OpResult):
-                if value.op._operands:  # pyright: ignore[reportPrivateUsage]  # constants aside
+        for value in op._operands:
+            if type(value) is OpResult:
+                if value.op._operands:  # constants aside
                     self._merged.append(value.op)
                 if not self.once:
                     self._look_again(value, op)
         for inner in op.walk() if op.regions else (op,):
             self._pending.discard(id(inner))
-            if self._folds is not None:
+            if self._folds is not None and not inner._operands:
                 self._folds.forget(inner)
 
     def _look_again(self, value: OpResult, gone: Operation) -> None:
         """Visit the op of a value that has one reader left at most, and that reader."""
         other: Operation | None = None
-        for use in value.uses:
-            user = use.operation
+        use = value.first_use
+        while use is not None:
+            user = use._operation
+            use = use._next_use
             if user is gone or user is other:
                 continue
             if other is not None:
@@ -314,7 +320,7 @@ def _resolved(pattern: RewritePattern, op_type: type[Operation]) -> Sequence[Rew
 
 def reads_constant(op: Operation) -> bool:
     """Return whether an operand is the result of a constant."""
-    for value in op._operands:  # pyright: ignore[reportPrivateUsage]  # op.operands is a new view
+    for value in op._operands:
         if type(value) is OpResult and is_constant(type(value.op)):
             return True
     return False

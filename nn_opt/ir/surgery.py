@@ -43,7 +43,12 @@ def erase(op: Operation, safe: bool = True) -> None:
     """Take an op out of its block and unlink it; if that is to be safe, nobody may read it."""
     if op.parent is not None:
         op.parent.detach_op(op)
-    op.drop_all_references()
+    if op.regions or op._successors:
+        op.drop_all_references()
+    else:
+        for operand, use in zip(op._operands, op._operand_uses, strict=False):
+            operand.remove_use(use)
+        op._operand_uses = ()
     for result in op.results:
         if result.first_use is not None:
             result.erase(safe_erase=safe)
@@ -109,8 +114,9 @@ class QuickRewriter(PatternRewriter):
             return
         (old,), (new,) = op.results, new_results
         self.has_done_action = True
-        self.handle_operation_replacement(op, new_results)
-        self.replace_all_uses_with(old, new, safe_erase)
-        if new is not None and not new._name:
-            new._name = old._name
+        self.handle_operation_replacement(op, new_results)  # which tells of readers, too
+        if new is None:
+            old.erase(safe_erase=safe_erase)
+        else:
+            replace_uses(old, new)
         self.erase(op, safe_erase)
