@@ -89,6 +89,7 @@ def OptimizeGraph(
 def LowerToLoops(
     *,
     apply_now: bool = ...,
+    tile: int | None = ...,
 ) -> Pipeline: ...
 def LowerToLlvm() -> Pipeline: ...
 def LowerToC() -> Pipeline: ...
@@ -100,6 +101,7 @@ def Compile(
     max_depth: int = ...,
     block: int = ...,
     apply_now: bool = ...,
+    tile: int | None = ...,
 ) -> Pipeline: ...
 
 # Passes of others: registered by a program, of installed packages, and xDSL's (`XdslCse`).

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from nn_opt.dialects.sched import ScriptOp
+from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.target import target_of
 from nn_opt.schedule.defaults import default_schedule
 
@@ -20,13 +21,17 @@ class DefaultSchedulesPass(ModulePass):
     """Needs: loop, as convert-tensor-to-loop leaves it. Adds: sched. Order: before apply-schedule.
 
     The script is found by scheduling a copy of the kernel for the module's target. apply-now:
-    schedule the kernel itself and write no script, half the work of both passes.
+    schedule the kernel itself and write no script, half the work of both passes. tile: elements
+    along the lanes of a register tile, instead of those that are estimated to cost least.
     """
 
     name: ClassVar[str] = "default-schedules"  # pyright: ignore[reportIncompatibleVariableOverride]
     apply_now: bool = False
+    tile: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.tile is not None and self.tile < 1:
+            raise DiagnosticError(f"error: --{self.name}: tile is {self.tile}, expected 1 or more")
         target = target_of(op)
         scheduled = {
             script.kernel.string_value() for script in op.ops if isinstance(script, ScriptOp)
@@ -35,9 +40,9 @@ class DefaultSchedulesPass(ModulePass):
             if kernel.sym_name.data in scheduled:
                 continue
             if self.apply_now:
-                default_schedule(kernel, target)
+                default_schedule(kernel, target, self.tile)
             else:
-                script = default_schedule(kernel.clone(), target).script
+                script = default_schedule(kernel.clone(), target, self.tile).script
                 op.body.block.insert_op_after(script, kernel)
 
 

@@ -13,7 +13,7 @@ from nn_opt.schedule.defaults.facts import is_reduction, stages, work
 from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.defaults.rows import schedule_rows
 from nn_opt.schedule.defaults.sums import reduces_rows
-from nn_opt.schedule.defaults.tiled import choose_tile, schedule_tiled
+from nn_opt.schedule.defaults.tiled import choose_tile, schedule_tiled, with_columns
 from nn_opt.schedule.defaults.vector_products import (
     is_vector_product,
     schedule_vector_product,
@@ -28,8 +28,11 @@ PARALLEL_WORK = 100_000  # additions: about 5 us of one core, below which thread
 BALANCED = 32  # iterations that threads share evenly: of fewer, the last ones leave some idle
 
 
-def default_schedule(function: FuncOp, target: Target) -> Schedule:
-    """Schedule a kernel whose stages are plain nests; the result holds the script."""
+def default_schedule(function: FuncOp, target: Target, columns: int | None = None) -> Schedule:
+    """Schedule a kernel whose stages are plain nests; the result holds the script.
+
+    columns: elements along the lanes of a register tile, instead of those that cost least.
+    """
     schedule = Schedule(function)
     attention = find_attention(schedule, target)
     if attention is not None:
@@ -41,12 +44,12 @@ def default_schedule(function: FuncOp, target: Target) -> Schedule:
     if winograd is not None:
         schedule_winograd(schedule, winograd, target)
         return schedule
-    _schedule_stages(schedule, target)
+    _schedule_stages(schedule, target, columns)
     _run_parallel(schedule)
     return schedule
 
 
-def _schedule_stages(schedule: Schedule, target: Target) -> None:
+def _schedule_stages(schedule: Schedule, target: Target, columns: int | None) -> None:
     reductions = [block for block in stages(schedule.function) if is_reduction(block)]
     if not reductions:
         for block in stages(schedule.function):
@@ -61,6 +64,8 @@ def _schedule_stages(schedule: Schedule, target: Target) -> None:
     if tile is None:
         schedule_rows(schedule, target)
         return
+    if columns is not None:
+        tile = with_columns(tile, reductions[0], columns, target)
     untouched = [b.stage.data for b in stages(schedule.function) if b is not reductions[0]]
     intrinsic = dot_intrinsic(schedule, reductions[0].stage.data, tile, target)
     window = window_of(reductions[0], target)

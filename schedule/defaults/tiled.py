@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
@@ -67,6 +67,14 @@ def choose_tile(block: BlockOp, target: Target) -> Tile | None:
     if row_axis is not None and rows > 1:
         vectors = min(vectors, 2)
     return Tile(row_axis, lane_axis, rows, vectors, lanes)
+
+
+def with_columns(tile: Tile, block: BlockOp, columns: int, target: Target) -> Tile:
+    """Return a tile of so many columns, rounded down to whole vectors, and as many rows as fit."""
+    across = -(-axis_loops(block)[tile.lane_axis].trips // tile.lanes)
+    vectors = max(1, min(columns // tile.lanes, across, _accumulators(target)))
+    rows = max(1, min(tile.rows, _accumulators(target) // vectors))
+    return replace(tile, rows=rows, vectors=vectors)
 
 
 def _is_product(block: BlockOp) -> bool:
