@@ -12,11 +12,8 @@ from onnx import NodeProto, TensorProto, ValueInfoProto
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    FileLineColLoc,
-    IntAttr,
     LocationAttr,
     ModuleOp,
-    NameLoc,
     StringAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -38,7 +35,7 @@ from nn_opt.frontends.onnx.signature import MAX_ELEMENTS, bind_shapes, describe_
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
 from nn_opt.frontends.onnx.support import operator_key, require_supported
 from nn_opt.frontends.onnx.weights import array_of_tensor
-from nn_opt.ir.locations import located
+from nn_opt.ir.locations import file_line, located, named
 from nn_opt.ir.types import mlir_type, shape_of, tensor_type
 
 # What converters, shape functions and the interpreter raise for a node that makes no sense.
@@ -64,10 +61,11 @@ def import_model(
     bound = bind_shapes(model, inputs, dims or {}, shapes or {})
     types = [tensor_type(s, mlir_type(i.dtype)) for i, s in zip(inputs, bound, strict=True)]
     block = Block(arg_types=types)
+    places = Places(model)
     for spec, argument in zip(inputs, block.args, strict=True):
-        argument.location = place_of(model, spec.name)
-    with located(place_of(model)):
-        builder = _Builder(model, block)
+        argument.location = places.of_value(spec.name)
+    with located(places.file):
+        builder = _Builder(model, block, places)
         for spec, argument in zip(inputs, block.args, strict=True):
             builder.values[spec.name] = argument
         results = builder.build()
@@ -75,15 +73,26 @@ def import_model(
         return _module(block, [spec.name for spec in inputs], results, model.proto.graph.output)
 
 
-def place_of(model: Model, name: str = "", index: int = -1) -> LocationAttr:
-    """Return the location of a node, or of a value: its name, at its line of the model's file.
+class Places:
+    """The locations of a model's nodes and values: a name, at a line of the model's file.
 
     The line of a node is its place in the model's list of nodes, from 1 on; what is no node has
     line 0. A file of a model has no lines: these serve debuggers and profilers.
     """
-    column = int(index >= 0)
-    place = FileLineColLoc(StringAttr(model.label), IntAttr(index + 1), IntAttr(column))
-    return NameLoc(StringAttr(name), place) if name else place
+
+    def __init__(self, model: Model):
+        self._name = StringAttr(model.label)
+        self._origins = model.origins
+        self.file = file_line(self._name, 0, 0)
+
+    def of_node(self, label: str, index: int) -> LocationAttr:
+        """Return the location of a node; one that was inlined is where its call is."""
+        index = self._origins[index] if self._origins else index
+        return named(label, file_line(self._name, index + 1, 1))
+
+    def of_value(self, name: str) -> LocationAttr:
+        """Return the location of an input or a weight."""
+        return named(name, self.file)
 
 
 def _expanded(model: Model) -> Model:
@@ -97,8 +106,9 @@ def _expanded(model: Model) -> Model:
 class _Builder:
     """Converts nodes in order; `values` maps ONNX names to what was built for them."""
 
-    def __init__(self, model: Model, block: Block):
+    def __init__(self, model: Model, block: Block, places: Places):
         self.model = model
+        self.places = places
         self.block = block
         self.values: dict[str, SSAValue] = {}
         self.weights = model.initializers
@@ -109,19 +119,16 @@ class _Builder:
         with ImplicitBuilder(self.block):
             for index in live_nodes(graph):
                 node = graph.node[index]
-                with located(place_of(self.model, node_label(node, index), self._origin(index))):
-                    self._convert(node, node_label(node, index))
+                label = node_label(node, index)
+                with located(self.places.of_node(label, index)):
+                    self._convert(node, label)
             results = [self._value(output.name) for output in graph.output]
             ReturnOp(*results)
         return results
 
-    def _origin(self, index: int) -> int:
-        """Return which node of the model's file a node is, or was inlined for."""
-        return self.model.origins[index] if self.model.origins else index
-
     def _value(self, name: str) -> SSAValue:
         if name not in self.values:
-            with located(place_of(self.model, name)):
+            with located(self.places.of_value(name)):
                 self.values[name] = constant(self._array(self.weights[name]))
         return self.values[name]
 

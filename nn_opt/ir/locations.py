@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -22,12 +22,14 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     NameLoc,
     NoneAttr,
+    StringAttr,
     UnknownLoc,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, core
 
 MAX_FUSED = 32  # parts of one fused location; what is fused of more names the first of them
 
+_Location = TypeVar("_Location", bound=Attribute)
 _NO_METADATA = NoneAttr()
 _place: ContextVar[LocationAttr] = ContextVar("place", default=UNKNOWN_LOC)
 # The function that `Operation` and `Block` call for want of a location.
@@ -97,9 +99,23 @@ def _add_parts(place: Attribute, parts: dict[LocationAttr, None]) -> None:
 
 
 def _fused_of(parts: list[LocationAttr]) -> FusedLoc:
-    """Return what the constructor makes, without its 7 us of verifying what is right."""
-    location = object.__new__(FusedLoc)
-    vars(location).update(locations=ArrayAttr(parts), metadata=_NO_METADATA)
+    return unverified(FusedLoc, locations=ArrayAttr(parts), metadata=_NO_METADATA)
+
+
+def file_line(file: StringAttr, line: int, column: int) -> FileLineColLoc:
+    """Return the location of a place in a file."""
+    return unverified(FileLineColLoc, filename=file, line=IntAttr(line), column=IntAttr(column))
+
+
+def named(name: str, place: LocationAttr) -> NameLoc:
+    """Return the location of what has a name and is at a place."""
+    return unverified(NameLoc, desc=StringAttr(name), location=place)
+
+
+def unverified(kind: type[_Location], **parts: Attribute) -> _Location:
+    """Return what a constructor makes, without its 7 us of verifying what is right."""
+    location = object.__new__(kind)
+    vars(location).update(parts)
     return location
 
 
