@@ -59,7 +59,8 @@ def lowered_type(type_: Attribute) -> Attribute:
 def convert_function(function: func.FuncOp) -> None:
     """Rebuild a function's type and body; an entry function keeps its dtypes as attributes."""
     types = function.function_type
-    if not function.is_declaration and "kernel" not in function.attributes:
+    entry = not function.is_declaration and "kernel" not in function.attributes
+    if entry and "arg_dtypes" not in function.attributes:  # which a second run would lose
         function.attributes["arg_dtypes"] = dtype_names(types.inputs.data)
         function.attributes["result_dtypes"] = dtype_names(types.outputs.data)
     function.function_type = FunctionType.from_lists(
