@@ -7,7 +7,7 @@ location is its number. It is taken out of the text again.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +18,7 @@ from xdsl.ir import Operation
 NOBODY = -1  # a line that is there for no op
 _FILE = StringAttr("explorer")
 _DEFINE = re.compile(r'^define [^@\n]*@("[^"\n]*"|[^\s(]+)\(')
+_HEAD = re.compile(r"^[A-Za-z].*?\b(\w+)\([^;]*\{$")
 _DEBUG = re.compile(r",? !dbg !(\d+)")
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!DI(?:Location|Subprogram)\(.*?\bline: (\d+)")
 _TYPE = re.compile(r'^\s*\.type\s+("[^"\n]*"|[^,\s]+),\s*[@%]function')
@@ -82,6 +83,21 @@ def assembly_pieces(text: str) -> list[Piece]:
         lines.append(line)
         ops.append(op if line.startswith("\t") and not line.startswith("\t.") else NOBODY)
     return _pieces(names, lines, ops)
+
+
+def source_pieces(text: str, functions: Collection[str]) -> list[Piece]:
+    """Split a text of a language with braces: some functions, each with the comment before it."""
+    lines = text.rstrip("\n").split("\n")
+    names, name = list[str](), ""
+    for line in lines:
+        match = _HEAD.match(line)
+        if match and match[1] in functions:
+            name = match[1]
+            if names and lines[len(names) - 1].startswith("/*"):
+                names[-1] = name
+        names.append(name)
+        name = "" if line == "}" else name
+    return _pieces(names, lines, [NOBODY] * len(lines))
 
 
 def _pieces(names: Sequence[str], lines: Sequence[str], ops: Sequence[int]) -> list[Piece]:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from xdsl.dialects import llvm
+from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.explorer.code import Piece
+from nn_opt.explorer.code import NOBODY, Piece
+
+if TYPE_CHECKING:
+    from nn_opt.backends.source import SourceProgram
+
+ARENA_BYTES = "nn.arena_bytes"  # in a module after --plan-memory
 
 
 @dataclass(frozen=True)
@@ -64,8 +71,40 @@ def _assembly(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
     return assembly_pieces(emit_assembly(text, target_of(module), comments=True))
 
 
+def _is_planned(module: ModuleOp) -> bool:
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+    names = {function.sym_name.data for function in functions}
+    return "main" in names and ARENA_BYTES in module.attributes
+
+
+def _c(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
+    from nn_opt.backends.source import print_c
+
+    return _source(module, print_c, "model_run")
+
+
+def _javascript(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
+    from nn_opt.backends.source import print_js
+
+    return _source(module, print_js, "run")
+
+
+def _source(module: ModuleOp, show: Callable[[ModuleOp], SourceProgram], entry: str) -> list[Piece]:
+    from nn_opt.explorer.code import source_pieces
+
+    try:
+        text = show(module).text
+    except PassFailedException as error:  # what the language cannot say is worth knowing
+        text = f"/* There is no such text of this module:\n{error}\n*/"
+        return [Piece("", text, (NOBODY,) * len(text.split("\n")))]
+    functions = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
+    return source_pieces(text, {*functions, entry})
+
+
 # Text of a further backend is a further row.
 EMITTERS = (
     Emitter("llvm-ir", "LLVM IR", "llvm", _is_llvm, _llvm_ir),
     Emitter("assembly", "Assembly", "asm", _is_llvm, _assembly),
+    Emitter("c", "C99", "c", _is_planned, _c),
+    Emitter("js", "JavaScript", "c", _is_planned, _javascript),
 )

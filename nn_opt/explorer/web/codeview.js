@@ -13,7 +13,9 @@ export class CodeView {
     this.model = model;
     this.selection = selection;
     this.language = remembered("language", "");
-    this.beside = Math.max(0, model.last - 1);
+    // Machine code is written from the llvm dialect, which looks like it: what was before says more.
+    const isLow = model.raw.emitted.some((emitter) => emitter.name === "llvm-ir");
+    this.beside = Math.max(0, model.last - (isLow ? 1 : 0));
     this.tabs = h("div", { class: "segments", role: "tablist", "aria-label": "Language" });
     this.functions = h("select", { "aria-label": "Function", onchange: (event) => update({ fn: event.target.value }) });
     this.levels = h("select", { "aria-label": "IR beside the code", onchange: (event) => this.setBeside(Number(event.target.value)) });
@@ -31,7 +33,7 @@ export class CodeView {
     const all = this.model.raw.emitted;
     this.levels.hidden = this.functions.hidden = this.copy.hidden = !all.length;
     if (!all.length) {
-      this.facts.textContent = "No code: this pipeline does not end in the llvm dialect; --compile does.";
+      this.facts.textContent = "No code: --compile ends in LLVM IR and assembly; --optimize-graph --lower-to-loops --lower-to-c in C and JavaScript.";
       this.tabs.replaceChildren();
       this.halves.hidden = true;
       return;

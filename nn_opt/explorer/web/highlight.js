@@ -40,6 +40,16 @@ const RULES = {
     ["op", /(?<=^\s+)[a-z][\w.]*/y],
     ["word", /[A-Za-z_][\w]*/y],
   ],
+  c: [
+    ["comment", /\/\*.*?(?:\*\/|$)|\/\/.*|^ \*.*/y],
+    ["string", /"(?:[^"\\]|\\.)*"?/y],
+    ["attribute", /^#\w+.*/y],
+    ["op", /\b(?:for|while|if|else|return|static|inline|const|let|function|export|new|void)\b/y],
+    ["type", /\b(?:u?int\d+_t|float|double|char|\w+Array|ArrayBuffer|BigInt)\b/y],
+    ["number", /\b(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?[fnu]?)\b/y],
+    ["symbol", /\b[A-Za-z_]\w*(?=\()/y],
+    ["word", /[A-Za-z_]\w*/y],
+  ],
   onnx: [
     ["symbol", /^[^:]+(?=: )/y],
     ["string", /'[^']*'/y],

@@ -415,3 +415,30 @@ def test_the_assembly_shown_is_that_without_debug_information():
 def instructions_of(text: str) -> list[str]:
     lines = [line.split("#")[0].rstrip() for line in text.split("\n")]
     return [line for line in lines if re.match(r"\t[a-z]", line)]
+
+
+@pytest.mark.parametrize("pipeline", ["lower-to-c", "lower-to-js"])
+def test_source_languages_are_tabs_of_a_planned_module(pipeline: str):
+    data = explored(TEXT, f"optimize-graph,lower-to-loops,{pipeline}")
+    c, js = data["emitted"]
+    assert [c["title"], js["title"]] == ["C99", "JavaScript"]
+    for emitter, entry in ((c, "model_run"), (js, "run")):
+        pieces = {piece["name"]: piece["text"] for piece in emitter["pieces"]}
+        assert list(pieces) == ["conv_relu_0", entry, "other"]
+        assert pieces["conv_relu_0"].startswith("/* a kernel */\n")
+        assert pieces["conv_relu_0"].endswith("\n}")
+        assert "conv_relu_0(" in pieces[entry]
+
+
+def test_what_a_language_cannot_say_is_said():
+    passes = (
+        "lower-blocks",
+        "partition-loops",
+        "compact-buffers",
+        "vectorize-loops",
+        "plan-memory",
+    )
+    data = explored(TEXT, f"optimize-graph,lower-to-loops,{','.join(passes)}")
+    (piece,) = data["emitted"][0]["pieces"]
+    assert "error" in piece["text"]
+    assert len(piece["ops"]) == piece["text"].count("\n") + 1
