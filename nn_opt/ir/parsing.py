@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -125,6 +126,7 @@ class LocatingParser(LocationParser):
         self._file = StringAttr(filename)
         self._op_starts: list[int] = []
         self.ssa_values = self._names = _Names()
+        self._resource_keys: dict[tuple[str, str], str] = {}
         self._places: list[LocationAttr] = []  # what is around each op that is parsed just now
         self._line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
 
@@ -153,6 +155,15 @@ class LocatingParser(LocationParser):
             self._names.forget(cast(int, self.ssa_values))
             self.ssa_values = self._names
         return region
+
+    def _parse_dialect_resource_handle(
+        self, dialect_name: str, interface: OpAsmDialectInterface
+    ) -> str:
+        """Return the key of a blob: another one than the text's if an earlier text has that."""
+        written = self.parse_identifier(context_msg=" for resource handle")
+        if (dialect_name, written) not in self._resource_keys:
+            self._resource_keys[dialect_name, written] = interface.declare_resource(written)
+        return self._resource_keys[dialect_name, written]
 
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[Any] | None

@@ -67,7 +67,7 @@ REFUSED = {
         "llvm-project#173566",
         function("  func.return %a : i32") * 2,
         ("4:1",),
-        ("@f", "first at .*:1:1"),
+        ("@f", ":1:1: note: previous definition is here"),
     ),
     "malformed inner block": Refused(
         "llvm-project#128011",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -129,3 +130,26 @@ def test_printed_text_is_that_of_xdsl(generic: bool):
         stream = StringIO()
         Printer(stream, print_generic_format=generic).print_op(module)
         assert print_module(module, generic=generic) == stream.getvalue() + "\n"
+
+
+RESOURCE_TEXT = """%c = arith.constant dense_resource<weights> : tensor<1xf32>
+%d = arith.constant dense_resource<weights> : tensor<1xf32>
+
+{-#
+  dialect_resources: {
+    builtin: {
+      weights: "0x04000000BLOB0000"
+    }
+  }
+#-}
+"""
+
+
+def test_dense_resources_of_one_name_in_two_texts():
+    """xDSL keeps them for all texts of a process, and loses those of the second one."""
+    texts = [RESOURCE_TEXT.replace("BLOB", blob) for blob in ("AAAA", "BBBB")]
+    modules = [parse(text) for text in texts]
+    for module, blob in zip(modules, ("AAAA", "BBBB"), strict=True):
+        printed = print_module(module)
+        assert f'"0x04000000{blob}0000"' in printed
+        assert len(set(re.findall(r"(weights\w*)", printed))) == 1

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
@@ -27,7 +29,10 @@ def chunks(folder: str) -> Iterator[str]:
 
 
 def outcome(make: type[QuickParser | Parser], ctx: Context, text: str) -> tuple[object, ...]:
-    """Return the printed module or the error and where it is."""
+    """Return the printed module or the error and where it is, as the first text of a process."""
+    resources = Builtin.get_interface(OpAsmDialectInterface)
+    assert resources is not None
+    resources._blob_storage.clear()  # pyright: ignore[reportPrivateUsage]
     try:
         return ("module", print_module(make(ctx, text, "m.mlir").parse_module(), generic=True))
     except ParseError as error:
