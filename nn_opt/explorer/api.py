@@ -16,7 +16,7 @@ from nn_opt.explorer.data import page_data
 from nn_opt.explorer.emitters import emitted
 from nn_opt.explorer.page import page_html
 from nn_opt.explorer.recorder import Recorder
-from nn_opt.explorer.sources import Source, onnx_source, text_source
+from nn_opt.explorer.sources import Source, module_source, onnx_source, text_source
 from nn_opt.instrument import Instrument
 from nn_opt.ir.remarks import collect_remarks
 from nn_opt.ir.statistics import collect_statistics
@@ -80,13 +80,11 @@ def explore(
 
 
 def _read(source: Any, dims: Mapping[str, int]) -> tuple[ModuleOp, Source]:
-    from nn_opt.ir.printing import print_module
     from nn_opt.origin import TEXT_SUFFIXES, parse
 
     if isinstance(source, ModuleOp):
-        # Its own locations may name other files: what is shown is the module's text.
-        text = print_module(source)
-        return parse(text), text_source("<text>", text)
+        copy = source.clone()
+        return copy, module_source(copy)
     if isinstance(source, str) and "\n" in source:
         return parse(source), text_source("<text>", source)
     if isinstance(source, str | os.PathLike):

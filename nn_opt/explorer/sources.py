@@ -7,8 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+)
 from xdsl.ir import Attribute
+
+from nn_opt.explorer.snapshots import parts_of
+from nn_opt.ir.locations import is_unknown
 
 if TYPE_CHECKING:
     from nn_opt.frontends.onnx.reader import Source as ModelSource
@@ -19,12 +31,13 @@ _MOST_VALUES = 8  # of an attribute that is a list
 
 @dataclass
 class Source:
-    """A source in lines; `named` says on which of them, from 0 on, each name is."""
+    """A source in lines, from 0 on: which of them a name is on, and a location."""
 
     kind: str
     name: str
     lines: list[str]
     named: dict[str, int] = field(default_factory=dict[str, int])
+    places: dict[Attribute, list[int]] = field(default_factory=dict[Attribute, list[int]])
 
     def lines_of(self, place: Attribute) -> tuple[int, ...]:
         """Return the lines, from 0 on, that a location speaks of, each once."""
@@ -32,6 +45,9 @@ class Source:
         return tuple(dict.fromkeys(found))
 
     def _lines_of(self, place: Attribute) -> Iterator[int]:
+        if self.places and place in self.places:
+            yield from self.places[place]
+            return
         match place:
             case FileLineColLoc(filename=file, line=line):
                 if file.data == self.name:
@@ -56,6 +72,21 @@ def text_source(name: str, text: str) -> Source:
         for match in _NAMED.finditer(line):
             named.setdefault(match[1], number)
     return Source("mlir", name, lines, named)
+
+
+def module_source(module: ModuleOp) -> Source:
+    """Return the text of a module; an op without a location gets its line as one."""
+    source = Source("mlir", "<module>", [])
+    for part in parts_of(module):
+        begin = len(source.lines)
+        source.lines += part.text.split("\n")
+        for op, line in zip(part.ops, part.lines, strict=True):
+            if is_unknown(op):
+                number, column = IntAttr(begin + line + 1), IntAttr(1)
+                op.location = FileLineColLoc(StringAttr(source.name), number, column)
+            else:
+                source.places.setdefault(op.location, []).append(begin + line)
+    return source
 
 
 def onnx_source(source: ModelSource) -> Source:

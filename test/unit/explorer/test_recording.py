@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pages import data_of
 from xdsl.context import Context
-from xdsl.dialects.builtin import CallSiteLoc, ModuleOp
+from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, UnknownLoc
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -334,6 +334,36 @@ def test_a_model_is_shown_by_its_nodes(tmp_path: Path):
     part = data["parts"][main["part"]]
     named = {line for place in part["places"] for line in data["places"][place]}
     assert named == set(range(len(nodes)))
+
+
+def test_a_module_in_memory_is_its_own_source():
+    model = SMALL["mlp"]("mlp")
+    module = nn_opt.import_model(model)
+    data = data_of(nn_opt.explore(module, "compile").html)
+    assert data["source"]["lines"] == print_module(module).split("\n")[:-1]
+    last = lines_of(data, len(data["snapshots"]) - 1)
+    places = [
+        place for item in data["snapshots"][-1] for place in data["parts"][item["part"]]["places"]
+    ]
+    shown = {
+        data["source"]["lines"][line].split(" = ")[-1].split()[0]
+        for op, place in zip(last, places, strict=True)
+        if "llvm.intr.fma" in op
+        for line in data["places"][place]
+    }
+    assert {"graph.matmul", "graph.softmax"} <= shown
+
+
+def test_ops_made_without_a_location_have_their_line():
+    module = nn_opt.parse(TEXT)
+    for op in module.walk():
+        op.location = UnknownLoc()
+    data = data_of(nn_opt.explore(module, "canonicalize").html)
+    main = next(item for item in data["snapshots"][0] if item["name"] == "main")
+    part = data["parts"][main["part"]]
+    lines = [data["places"][place] for place in part["places"]]
+    assert lines == [[k] for k in range(1, 7)]
+    assert all(isinstance(op.location, UnknownLoc) for op in module.walk())
 
 
 def test_a_page_can_be_written_and_framed(tmp_path: Path):
