@@ -10,6 +10,7 @@ export class PassList {
     this.closed = new Set();
     this.slowest = Math.max(...model.steps.map((step) => step.seconds), 1e-9);
     this.list = h("div", { class: "passes", role: "tree", "aria-label": "Passes" });
+    this.list.addEventListener("keydown", (event) => this.arrow(event));
     this.toggle = button("Changed only", () => this.setChangedOnly(!this.changedOnly), { id: "changed-only" });
     const changed = model.steps.filter((step) => step.changed).length;
     this.element = h(
@@ -36,6 +37,14 @@ export class PassList {
   get visible() {
     const numbers = this.model.steps.filter((step) => this.isShown(step)).map((step) => step.number);
     return [-1, ...numbers];
+  }
+
+  arrow(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    this.move(by);
+    this.list.querySelector("[aria-selected=true]")?.focus();
   }
 
   isShown(step) {

@@ -6,7 +6,6 @@ Chromium is that of `make browser`, of the machine, or the one that NN_OPT_BROWS
 from __future__ import annotations
 
 import base64
-import os
 import random
 import signal
 import subprocess
@@ -215,6 +214,10 @@ def test_keys_walk_through_the_passes(browser: Chromium, text_page: str):
     for _ in range(5):
         browser.press("k")
     assert browser.text(".pass[aria-selected=true] .name") == "input"
+    browser.run("document.querySelector('.pass[aria-selected=true]').focus()")
+    browser.press("ArrowDown")
+    assert browser.text(".pass[aria-selected=true] .name") == "infer-shapes"
+    assert browser.run("document.activeElement.textContent").startswith("○infer-shapes")
 
 
 def test_search_finds_lines(browser: Chromium, text_page: str):
@@ -598,12 +601,30 @@ def test_the_server_ends_quietly(browser: Chromium, tmp_path: Path):
     source = tmp_path / "in.mlir"
     source.write_text(TEXT)
     command = [sys.executable, "-m", "nn_opt.driver", "--explore", "--cse", str(source)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         address = process.stderr.readline().split()[0]
         assert address.startswith("http://127.0.0.1:")
         browser.open(address)
         assert browser.text(".pass[aria-selected=true] .name") in ("cse", "input")
+        source.write_text(TEXT.replace("@main", "@renamed"))
+        browser.open(address)
+        assert "@renamed" in browser.text(".ir .window")
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
-        assert "Traceback" not in process.stderr.read()
+        assert process.stderr.read().strip() == ""
+
+
+def test_a_failure_is_served_and_then_said(browser: Chromium, tmp_path: Path):
+    source = tmp_path / "in.mlir"
+    source.write_text(TEXT)
+    passes = ["--fuse-ops", "--convert-tensor-to-loop"]
+    command = [sys.executable, "-m", "nn_opt.driver", "--explore", *passes, str(source)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "note: a pass failed; the page shows where\n"
+        browser.open(process.stderr.readline().split()[0])
+        assert browser.text(".pass.failed .name") == "convert-tensor-to-loop"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 1
+        assert "error: graph.fused" in process.stderr.read()
