@@ -2,7 +2,7 @@
 
 It replaces the call `op.verify_()` of xDSL, which runs `OpDef.verify`, then the method that the
 op's author wrote. The first reads only types and properties of an op that has no attributes,
-regions or successors; the same objects there need not be read again.
+regions or successors; equal ones there need not be read again.
 """
 
 from __future__ import annotations
@@ -12,11 +12,21 @@ from dataclasses import dataclass
 from inspect import getclosurevars
 from types import FunctionType
 
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.traits import OpTrait
 
 _MOST_SEEN = 4096  # constants each have their own value: no use to remember all
+# Attributes that are quickly compared, and often made anew for each op.
+_SMALL = frozenset((IntegerAttr, FloatAttr, UnitAttr, StringAttr, DenseArrayBase, SymbolRefAttr))
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,8 @@ class OpChecks:
     def __init__(self) -> None:
         self._checks: dict[type[Operation], _Checks | None] = {}
         self._seen: set[tuple[object, ...]] = set()
+        self._unique: dict[Attribute, Attribute] = {}
+        self._numbers: dict[int, int] = {}
 
     def run(self, op: Operation) -> None:
         """Raise VerifyException where `op.verify_()` does."""
@@ -49,10 +61,11 @@ class OpChecks:
             op.verify_()
             return
         operands = op._operands  # pyright: ignore[reportPrivateUsage]  # op.operands is a new view
-        results = [id(result.type) for result in op.results]
-        key = (op_type, *[id(operand.type) for operand in operands], None, *results)
+        number = self._number
+        results = [number(result.type) for result in op.results]
+        key = (op_type, *[number(operand.type) for operand in operands], None, *results)
         if op.properties:
-            key = (*key, *op.properties, *map(id, op.properties.values()))
+            key = (*key, *op.properties, *map(number, op.properties.values()))
         if key in self._seen:
             for trait in checks.traits:
                 trait.verify(op)
@@ -62,6 +75,16 @@ class OpChecks:
                 self._seen.add(key)
         if checks.custom is not None:
             checks.custom(op)
+
+    def _number(self, attribute: Attribute) -> int:
+        """Return a number that equal types and small attributes share, and no other one has."""
+        number = self._numbers.get(id(attribute))
+        if number is None:
+            known = attribute
+            if type(attribute) in _SMALL or isinstance(attribute, TypeAttribute):
+                known = self._unique.setdefault(attribute, attribute)
+            number = self._numbers[id(attribute)] = id(known)
+        return number
 
 
 def _checks_of(op_type: type[Operation]) -> _Checks | None:
