@@ -93,7 +93,7 @@ def save_beside(module: ModuleOp, path: str) -> list[str]:
     """
     from nn_opt.ir.weights import resources, save_weights
 
-    found = [attribute for _, _, attribute in resources(module)]
+    found = list(resources(module))
     if not found or any(attribute.data.array is None for attribute in found):
         return []
     file = f"{path}.safetensors"

@@ -11,11 +11,12 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation
 
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.files import write_atomically
-from nn_opt.ir.resources import Array, ResourceAttr, dense_of
+from nn_opt.ir.resources import Array, Resource, ResourceAttr, dense_of
 
 # Source: the table of dtypes of the safetensors format.
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -71,13 +72,27 @@ class WeightsFile(Mapping[str, Array]):
         return len(self._header)
 
 
-def resources(root: Operation) -> Iterator[tuple[dict[str, Attribute], str, ResourceAttr]]:
-    """Yield each resource of `root`: the dictionary and the key that hold it, and itself."""
+def resources(root: Operation) -> Iterator[ResourceAttr]:
+    """Yield each resource of `root`, also those in lists and dictionaries."""
     for op in root.walk():
         for holder in (op.properties, op.attributes):
-            for name, value in holder.items():
-                if isinstance(value, ResourceAttr):
-                    yield holder, name, value
+            for value in holder.values():
+                yield from resources_in(value)
+
+
+def resources_in(attribute: Attribute) -> Iterator[ResourceAttr]:
+    """Yield the resources that an attribute is or holds."""
+    match attribute:
+        case ResourceAttr():
+            yield attribute
+        case ArrayAttr(data=parts):
+            for part in parts:
+                yield from resources_in(part)
+        case DictionaryAttr(data=entries):
+            for part in entries.values():
+                yield from resources_in(part)
+        case _:
+            pass
 
 
 def arrays_of(root: Operation) -> dict[str, Array]:
@@ -86,7 +101,7 @@ def arrays_of(root: Operation) -> dict[str, Array]:
     Raises: DiagnosticError if the text was read without its weights.
     """
     arrays: dict[str, Array] = {}
-    for _, _, attribute in resources(root):
+    for attribute in resources(root):
         array = attribute.data.array
         if array is None:
             raise DiagnosticError(
@@ -108,7 +123,21 @@ def save_weights(root: Operation, path: str | Path) -> None:
 def inline_weights(root: Operation) -> None:
     """Replace every resource of `root` by dense text, so that the printed module is whole."""
     arrays_of(root)
-    for holder, name, attribute in list(resources(root)):
-        array = attribute.data.array
-        assert array is not None, "checked above"
-        holder[name] = dense_of(array)
+    for op in root.walk():
+        for holder in (op.properties, op.attributes):
+            for name, value in list(holder.items()):
+                if any(resources_in(value)):
+                    holder[name] = _inlined(value)
+
+
+def _inlined(attribute: Attribute) -> Attribute:
+    match attribute:
+        case ResourceAttr(data=Resource(array=array)):
+            assert array is not None, "checked before"
+            return dense_of(array)
+        case ArrayAttr(data=parts):
+            return ArrayAttr([_inlined(part) for part in parts])
+        case DictionaryAttr(data=entries):
+            return DictionaryAttr({name: _inlined(part) for name, part in entries.items()})
+        case _:
+            return attribute

@@ -35,7 +35,7 @@ def test_a_script_that_is_looked_at_is_written():
 def test_weights_are_freed_once_they_are_packed():
     """Whatever still holds one is garbage that only a search would find."""
     module = import_model(build_small("resnet18"))
-    arrays = [r.data.array for _, _, r in resources(module)]
+    arrays = [r.data.array for r in resources(module)]
     watched = [weakref.ref(array) for array in arrays if array is not None]
     assert len(watched) > 5
     del arrays

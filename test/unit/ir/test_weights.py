@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute
 
 from nn_opt.ir.diagnostics import DiagnosticError
@@ -88,6 +88,22 @@ def test_inline_weights_leave_no_key():
     assert "graph.resource" not in text
     value = parse_module(make_context(), text, "m.mlir").attributes["weights"]
     np.testing.assert_array_equal(array_of(value, dense_of(array).type), array)
+
+
+def test_weights_in_lists_and_dictionaries(tmp_path: Path):
+    """As in `nn.weights` of a module at llvm level."""
+    arrays = [np.full(40, k, np.float32) for k in range(3)]
+    one, two, three = (resource_of(array) for array in arrays)
+    module = ModuleOp([], {"nn.weights": ArrayAttr([one, DictionaryAttr({"a": two}), three])})
+    save_weights(module, tmp_path / "all")
+    assert sorted(array[0] for array in load_file(tmp_path / "all").values()) == [0, 1, 2]
+    text = print_module(module)
+    again = parse_module(make_context(), text, "m.mlir", WeightsFile(tmp_path / "all"))
+    inline_weights(again)
+    assert print_module(again) == (
+        "builtin.module attributes {nn.weights = [dense<0.000000e+00> : tensor<40xf32>,"
+        " {a = dense<1.000000e+00> : tensor<40xf32>}, dense<2.000000e+00> : tensor<40xf32>]} {\n}\n"
+    )
 
 
 def test_text_without_its_weights_says_so():
