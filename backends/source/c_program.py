@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections import Counter
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,45 +17,70 @@ from nn_opt.backends.source.weights import elements_of
 from nn_opt.dialects import loop
 from nn_opt.ir.types import element_type
 
-ENTRY = "model_run"
 ARGUMENTS = ("inputs", "outputs", "weights", "arena")
 HEAD = """\
 /* {title}
  *
- * Arrays are row-major. `arena` holds {arena} bytes of temporaries, `weights` the {weights} bytes
- * of the file of weights; both are aligned to 64 bytes. Link with -lm.
+ * Arrays are row-major. `arena` holds {arena} bytes of temporaries, `weights` {weights} bytes: they
+ * are {place}. Both are aligned to 64 bytes. Link with -lm.
  */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 """
+EMBEDDED = """\
+/* The array is of unions so that it is aligned for every type. */
+typedef union {{ uint64_t word; double number; }} {name}_block;
+const {name}_block {name}_weights[] = {{
+{rows}
+}};
+
+"""
 DECLARATION = (
-    f"void {ENTRY}(const void *const *inputs, void *const *outputs,"
+    "void {name}_run(const void *const *inputs, void *const *outputs,"
     " const void *weights, void *arena)"
 )
+WORDS_A_LINE = 4
 
 
-def print_c(module: ModuleOp, title: str = "A model, compiled by nn-opt") -> SourceProgram:
-    """Return a planned module of the loop level as C99.
+def print_c(
+    module: ModuleOp,
+    title: str = "A model, compiled by nn-opt",
+    name: str = "model",
+    *,
+    embed: bool = False,
+) -> SourceProgram:
+    """Return a planned module of the loop level as C99, which defines NAME_run.
 
+    embed: the weights are in the text, as NAME_weights.
     Raises: PassFailedException for an op or type that C99 has no word for, or a missing @main.
     """
-    return CProgram(module, title).print()
+    return CProgram(module, title, name, embed).print()
 
 
 class CProgram(Program):
     """C99: temporaries of kernels are on the stack, those of the program in the caller's arena."""
 
-    def __init__(self, module: ModuleOp, title: str) -> None:
+    def __init__(self, module: ModuleOp, title: str, name: str, embed: bool) -> None:
         self.c = C99()
-        self.title = title
-        super().__init__(module, self.c, {ENTRY, *ARGUMENTS})
+        self.title, self.name, self.embed = title, name, embed
+        taken = {f"{name}_run", f"{name}_weights", f"{name}_block", *ARGUMENTS}
+        super().__init__(module, self.c, taken)
 
     def head(self) -> str:
-        title = plain(self.title)
+        place = f"{self.name}_weights" if self.embed else "in a file of their own"
         sizes = {"arena": self.arena_bytes, "weights": self.weights.size}
-        return HEAD.format(title=title, **sizes) + HELPERS
+        head = HEAD.format(title=plain(self.title), place=place, **sizes)
+        return head + (self._embedded() if self.embed else "") + HELPERS
+
+    def _embedded(self) -> str:
+        """Return the weights as words of this machine's byte order, which C has no word for."""
+        content = self.weights.content() or bytes(8)
+        words = [f"{{0x{word:x}u}}" for (word,) in struct.iter_unpack("<Q", content)]
+        lines = [words[k : k + WORDS_A_LINE] for k in range(0, len(words), WORDS_A_LINE)]
+        rows = ",\n".join("  " + ", ".join(line) for line in lines)
+        return EMBEDDED.format(name=self.name, rows=rows)
 
     def pointer(self, value: SSAValue) -> str:
         """Return the type of the address of a buffer's first element."""
@@ -82,7 +108,8 @@ class CProgram(Program):
         p.block(op.body.block)
         p.lines += _unused(p, op, mentions=1)
         unused = "  (void)inputs, (void)outputs, (void)weights, (void)arena;"
-        return "\n".join([f"{DECLARATION} {{", unused, *p.lines, "}\n"])
+        head = DECLARATION.format(name=self.name)
+        return "\n".join([f"{head} {{", unused, *p.lines, "}\n"])
 
     def weight(self, op: loop.ConstantOp) -> str:
         """Return a constant of @main: its place in the weights."""

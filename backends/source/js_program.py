@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import quote
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from nn_opt.backends.source.javascript import HELPERS, JavaScript
 from nn_opt.backends.source.printer import FunctionPrinter
-from nn_opt.backends.source.program import Program, SourceProgram, plain
+from nn_opt.backends.source.program import Program, SourceProgram, names_of, plain
 from nn_opt.backends.source.weights import elements_of
 from nn_opt.dialects import loop
 from nn_opt.ir.types import element_type, shape_of
@@ -17,31 +18,50 @@ from nn_opt.ir.types import element_type, shape_of
 HEAD = """\
 /* {title}
  *
- * run(inputs, outputs, weights) takes typed arrays in row-major order, and an ArrayBuffer with the
- * bytes of the file of weights.
+ * run(inputs, outputs, weights) takes typed arrays in row-major order, in the order of the lists
+ * below, and an ArrayBuffer with the bytes of the file of weights; load() reads it.
  */
 export const arenaBytes = {arena}, weightBytes = {weights};
 export const inputs = {inputs};
 export const outputs = {outputs};
 
+export async function load(url = new URL({file}, import.meta.url)) {{
+  if (url.protocol != "file:") return await (await fetch(url)).arrayBuffer();
+  const bytes = await (await import("node:fs/promises")).readFile(url);
+  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+}}
+
 """
 
 
-def print_js(module: ModuleOp, title: str = "A model, compiled by nn-opt") -> SourceProgram:
+def print_js(
+    module: ModuleOp, title: str = "A model, compiled by nn-opt", file: str = "model.weights"
+) -> SourceProgram:
     """Return a planned module of the loop level as JavaScript.
 
+    file: where its weights will be, beside the text.
     Raises: PassFailedException for an op or type that has no word there, or a missing @main.
     """
-    return JsProgram(module, title).print()
+    return JsProgram(module, title, file).print()
 
 
 class JsProgram(Program):
     """JavaScript: every buffer that a kernel needs is made once, when the module is loaded."""
 
-    def __init__(self, module: ModuleOp, title: str) -> None:
+    def __init__(self, module: ModuleOp, title: str, file: str) -> None:
         self.js = JavaScript()
-        self.title = title
-        taken = {"run", "inputs", "outputs", "weights", "arena", "arenaBytes", "weightBytes"}
+        self.title, self.file = title, file
+        taken = {
+            "run",
+            "load",
+            "url",
+            "inputs",
+            "outputs",
+            "weights",
+            "arena",
+            "arenaBytes",
+            "weightBytes",
+        }
         super().__init__(module, self.js, taken)
 
     def head(self) -> str:
@@ -50,6 +70,7 @@ class JsProgram(Program):
                 title=plain(self.title),
                 arena=self.arena_bytes,
                 weights=self.weights.size,
+                file=json.dumps(f"./{quote(self.file)}"),
                 inputs=self._signature("inputs"),
                 outputs=self._signature("outputs"),
             )
@@ -58,9 +79,14 @@ class JsProgram(Program):
 
     def _signature(self, which: str) -> str:
         arguments = [value for value, array, _ in self.places(self.main) if array == which]
+        names = names_of(self.main, which, len(arguments))
         rows = [
-            {"array": self.js.type_word(element_type(value)), "shape": list(shape_of(value))}
-            for value in arguments
+            {
+                "name": name,
+                "array": self.js.type_word(element_type(value)),
+                "shape": list(shape_of(value)),
+            }
+            for value, name in zip(arguments, names, strict=True)
         ]
         return json.dumps(rows)
 

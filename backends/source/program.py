@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.backends.source.language import Language
@@ -105,6 +105,21 @@ class Program(ABC):
         return plain("; ".join(dict.fromkeys(filter(None, texts))) or "a kernel")
 
 
+def names_of(main: FuncOp, which: str, count: int) -> list[str]:
+    """Return the names of the inputs or outputs of @main, which may state them."""
+    kind = {"inputs": "arg", "outputs": "result"}[which]
+    stated = _strings(main.attributes.get(f"{kind}_names"))
+    return stated if len(stated) == count else [f"{kind}{k}" for k in range(count)]
+
+
+def _strings(attribute: Attribute | None) -> list[str]:
+    match attribute:
+        case ArrayAttr(data=names):
+            return [name.data for name in names if isinstance(name, StringAttr)]
+        case _:
+            return []
+
+
 def plain(text: str) -> str:
     """Return a text that neither ends a comment nor begins one."""
     return text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ")
@@ -115,8 +130,4 @@ def _calls(op: Operation, name: str) -> bool:
 
 
 def _nodes(call: Operation) -> str:
-    match call.attributes.get("nn.nodes"):
-        case ArrayAttr(data=names):
-            return ", ".join(name.data for name in names if isinstance(name, StringAttr))
-        case _:
-            return ""
+    return ", ".join(_strings(call.attributes.get("nn.nodes")))

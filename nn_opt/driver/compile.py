@@ -1,4 +1,4 @@
-"""nn-compile: a model ahead of time, as LLVM IR, assembly, an object or a shared library."""
+"""nn-compile: a model ahead of time, as machine code of any kind, C99 or JavaScript."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nn_opt import __version__
+from nn_opt.driver.compile_source import write_c, write_js
 from nn_opt.driver.models import (
     Parser,
     fail,
@@ -24,6 +25,8 @@ from nn_opt.driver.models import (
 )
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from nn_opt.build import Lowered
 
 
@@ -36,7 +39,13 @@ def make_parser() -> Parser:
     """Return the parser of the tool."""
     parser = model_parser("nn-compile", "Compile a model ahead of time.")
     add = parser.add_argument
-    add("-o", dest="output", required=True, metavar="FILE", help="file to write: .ll .s .o .so")
+    add(
+        "-o",
+        dest="output",
+        required=True,
+        metavar="FILE",
+        help="file to write: .ll .s .o .so .c .mjs",
+    )
     add("--threads", type=int, default=1, metavar="N", help="threads of the library's calls (1)")
     add("--name", help="prefix of the C functions (the output's name)")
     return parser
@@ -45,21 +54,20 @@ def make_parser() -> Parser:
 def _run(argv: list[str]) -> None:
     options = make_parser().parse_args(argv)
     output = Path(options.output)
-    writer = WRITERS.get(output.suffix)
-    if writer is None:
-        kinds = ", ".join(f"{suffix} ({_purpose(w)})" for suffix, w in WRITERS.items())
+    if output.suffix not in {**WRITERS, **SOURCES}:
+        rows = {**WRITERS, **SOURCES}.items()
+        kinds = ", ".join(f"{suffix} ({(w.__doc__ or '').rstrip('.')})" for suffix, w in rows)
         fail(f"error: -o is {output}\n  hint: its suffix says what to write: {kinds}")
     if not output.parent.is_dir():
         fail(f"error: there is no folder {output.parent}")
-    writer(_lower(options), options, output)
+    if output.suffix in SOURCES:
+        SOURCES[output.suffix](_read(options), options, output)
+    else:
+        WRITERS[output.suffix](_lower(options), options, output)
 
 
-def _purpose(writer: Callable[[Lowered, Namespace, Path], None]) -> str:
-    return (writer.__doc__ or "").rstrip(".")
-
-
-def _lower(options: Namespace) -> Lowered:
-    from nn_opt.build import lower
+def _read(options: Namespace) -> ModuleOp:
+    """Return the model, all sizes known."""
     from nn_opt.origin import origin_of
 
     origin = origin_of(options.model)
@@ -67,8 +75,14 @@ def _lower(options: Namespace) -> Lowered:
     for info in origin.signature(dims, shapes).inputs:
         if not info.is_static:
             fail(f"error: input {info} has unknown sizes\n  hint: give them by --dim or --shape")
+    return origin.module(dims, shapes)
+
+
+def _lower(options: Namespace) -> Lowered:
+    from nn_opt.build import lower
+
     with progress_bar() as progress:
-        module = origin.module(dims, shapes)
+        module = _read(options)
         flags = f"winograd={options.winograd} precision={options.precision}"
         fixed = options.deterministic
         return lower(
@@ -146,6 +160,7 @@ def _c_compiler(triple: str) -> str:
     )
 
 
+SOURCES = {".c": write_c, ".mjs": write_js}
 WRITERS: dict[str, Callable[[Lowered, Namespace, Path], None]] = {
     ".ll": _text,
     ".s": _assembly,

@@ -17,8 +17,11 @@ def emit_source(module: ModuleOp, options: Options) -> str:
     from nn_opt.backends.source import print_c, print_js
     from nn_opt.ir.files import write_bytes
 
-    show = {"c": print_c, "js": print_js}[options.emit]
-    program = show(module, f"{Path(options.input).name}, compiled by nn-opt")
+    title = f"{Path(options.input).name}, compiled by nn-opt"
+    if options.emit == "c":
+        program = print_c(module, title)
+    else:
+        program = print_js(module, title, Path(options.emit_weights or "model.weights").name)
     if options.emit_weights is not None:
         write_bytes(options.emit_weights, program.weights.content())
     return program.text

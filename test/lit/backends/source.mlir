@@ -7,7 +7,7 @@
 
 // BYTES: 64
 // C: source.mlir, compiled by nn-opt
-// C: `arena` holds 64 bytes of temporaries, `weights` the 64 bytes
+// C: `arena` holds 64 bytes of temporaries, `weights` 64 bytes
 // C: /* /conv, /relu */
 // C-NEXT: static void scale(float *x, float *w, float *out) {
 // C-NEXT:   for (int64_t i = 0; i < 4; ++i) {
@@ -15,12 +15,12 @@
 // C-NEXT:       out[4 * i + j] = (i - 1 >= 0 ? x[4 * i + j - 4] : 0.0f) * w[j];
 // C-NEXT:       if (i - j >= 0) {
 // C-NEXT:         out[4 * i + j] = 2.5f;
-// C: void model_run(
+// C: void model_run(const void *const *inputs
 // C: float *const x = (float *)inputs[0];
 // C: float *const t = (float *)(void *)(((int8_t *)arena));
 // C: scale(x, ((float *)(void *)((char *)weights + 0)), t);
 // JS: export const arenaBytes = 64, weightBytes = 64;
-// JS: export const inputs = [{"array": "Float32Array", "shape": [4, 4]}];
+// JS: export const inputs = [{"name": "arg0", "array": "Float32Array", "shape": [4, 4]}];
 // JS: function scale(x, w, out) {
 // JS-NEXT:   for (let i = 0; i < 4; ++i) {
 // JS-NEXT:     for (let j = 0; j < 4; ++j) {

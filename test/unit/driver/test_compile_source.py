@@ -1,0 +1,94 @@
+"""nn-compile to C99 and JavaScript: what a user builds and runs with it agrees with onnxruntime."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from bench import models
+from nn_opt.driver import compile_source
+from nn_opt.driver.compile import main
+
+PROGRAM = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include "{name}.h"
+int main(void) {{
+  static float x[{inputs}], y[{outputs}];
+  static double arena[{guard}_ARENA_BYTES / 8 + 1];
+  {weights}
+  if (fread(x, 4, {inputs}, stdin) != {inputs}) return 1;
+  const void *const in[] = {{x}};
+  void *const out[] = {{y}};
+  {name}_run(in, out, weights, arena);
+  return fwrite(y, 4, {outputs}, stdout) != {outputs};
+}}
+"""
+SCRIPT = """\
+import { readFileSync, writeSync } from "node:fs";
+import { inputs, load, outputs, run } from "./a%20model.mjs";
+const bytes = readFileSync(0);
+const x = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+const y = new Float32Array(outputs[0].shape.reduce((a, b) => a * b));
+if (inputs[0].name != "features") throw new Error(inputs[0].name);
+run([x], [y], await load());
+writeSync(1, new Uint8Array(y.buffer));
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
+    """A small MLP's file, an input, and what onnxruntime makes of it."""
+    path = tmp_path / "a model.onnx"
+    path.write_bytes(models.build_small("mlp").SerializeToString())
+    session = onnxruntime.InferenceSession(str(path))
+    x = np.random.default_rng(0).normal(size=session.get_inputs()[0].shape).astype(np.float32)
+    (y,) = session.run(None, {"features": x})
+    return path, x, np.asarray(y)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.parametrize("limit", [1 << 20, 0], ids=["weights inside", "weights beside"])
+def test_a_c_program(
+    limit: int,
+    model: tuple[Path, np.ndarray, np.ndarray],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(compile_source, "EMBEDDED_BYTES", limit)
+    path, x, y = model
+    assert main([str(path), "-o", str(tmp_path / "net.c")]) == 0
+    reading = 'fread(w, 1, sizeof w, fopen("net.weights", "rb")) ? w : w'
+    weights = "const void *weights = net_weights;"
+    if not limit:
+        weights = f"static double w[NET_WEIGHT_BYTES / 8 + 1]; const void *weights = {reading};"
+    text = PROGRAM.format(name="net", guard="NET", inputs=x.size, outputs=y.size, weights=weights)
+    (tmp_path / "program.c").write_text(text)
+    flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"]
+    command = ["cc", *flags, "program.c", "net.c", "-o", "program", "-lm"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    run = subprocess.run(
+        ["./program"], cwd=tmp_path, input=x.tobytes(), capture_output=True, check=True
+    )
+    got = np.frombuffer(run.stdout, np.float32).reshape(y.shape)
+    np.testing.assert_allclose(got, y, rtol=1e-5, atol=1e-6)
+    assert (tmp_path / "net.weights").exists() == (limit == 0)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_an_es_module(model: tuple[Path, np.ndarray, np.ndarray], tmp_path: Path):
+    path, x, y = model
+    assert main([str(path), "-o", str(tmp_path / "a model.mjs")]) == 0
+    (tmp_path / "script.mjs").write_text(SCRIPT)
+    run = subprocess.run(
+        ["node", "script.mjs"], cwd=tmp_path, input=x.tobytes(), capture_output=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    got = np.frombuffer(run.stdout, np.float32).reshape(y.shape)
+    np.testing.assert_allclose(got, y, rtol=1e-5, atol=1e-6)
