@@ -4,6 +4,7 @@
 // RUN: wc -c <%t.bin | filecheck %s --check-prefix=BYTES
 // RUN: nn-opt --plan-memory --emit=js %s | filecheck %s --check-prefix=JS
 // RUN: not nn-opt --emit=c --lower-to-llvm %s 2>&1 | filecheck %s --check-prefix=LLVM
+// RUN: not nn-opt --emit=js --lower-to-llvm %s 2>&1 | filecheck %s --check-prefix=LLVM-JS
 
 // BYTES: 64
 // C: source.mlir, compiled by nn-opt
@@ -29,6 +30,7 @@
 // JS: scale(x, new Float32Array(weights, 0, 4), t);
 // LLVM: error: builtin.module: has no func.func @main with a body
 // LLVM: hint: run --lower-to-loops --lower-to-c first
+// LLVM-JS: hint: run --lower-to-loops --lower-to-js first
 func.func @main(%x: memref<4x4xf32>, %y: memref<4x4xf32>) attributes {num_outputs = 1 : i64} {
   %w = loop.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32> to memref<4xf32>
   %t = loop.alloc "t" : memref<4x4xf32>
