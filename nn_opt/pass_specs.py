@@ -11,9 +11,16 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 from xdsl.passes import ModulePass
 
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.option_text import (
+    parts,
+    plain,
+    split_pairs,
+    written_element,
+    written_list,
+    written_text,
+)
 from nn_opt.registry import is_pass, load_pass, names_like
 
-_OPTION = re.compile(r"""\s*([A-Za-z][\w-]*)(?:=("[^"]*"|'[^']*'|[^\s]*))?(?=\s|$)""")
 SCALARS: dict[Any, tuple[Callable[[str], object], str]] = {
     int: (lambda text: int(text, 0), "an integer"),
     float: (float, "a number"),
@@ -65,10 +72,7 @@ def _with_key(cls: type[ModulePass], text: str) -> str:
     key = getattr(cls, "positional", "")
     if not key or not text or re.match(r"\s*[\w-]+=", text):
         return text
-    if text[0] in "\"'":
-        return f"{key}={text}"
-    first, _, rest = text.partition(" ")
-    return f'{key}="{first}" {rest}'
+    return f"{key}={text}"
 
 
 def _required(cls: type[ModulePass]) -> set[str]:
@@ -82,30 +86,24 @@ def _required(cls: type[ModulePass]) -> set[str]:
 
 
 def split_options(name: str, text: str) -> list[tuple[str, str]]:
-    """Return the (key, value) pairs of an option text; `-` and `_` are one in keys."""
-    pairs: list[tuple[str, str]] = []
-    at = 0
-    text = text.rstrip()
-    while at < len(text):
-        match = _OPTION.match(text, at)
-        if match is None:
-            rest = text[at:].strip()
-            raise DiagnosticError(f"error: --{name}: expected key=value, got '{rest}'")
-        pairs.append((match[1].replace("_", "-"), (match[2] or "").strip("\"'")))
-        at = match.end()
-    return pairs
+    """Return the keys of an option text, `-` and `_` are one in them, and values as written."""
+    try:
+        return split_pairs(text)
+    except ValueError as error:
+        hint = "\n  hint: no spaces around =" if re.search(r"\s=|=\s", text) else ""
+        raise DiagnosticError(f"error: --{name}: {error}{hint}") from error
 
 
-def _option_value(what: str, text: str, type_: Any) -> Any:
-    """Return a text as a value of an option's type."""
+def _option_value(what: str, written: str, type_: Any) -> Any:
+    """Return what is written as a value of an option's type."""
     origin, arguments = get_origin(type_), get_args(type_)
     if origin in (Union, UnionType):
-        if text == "none" and NoneType in arguments:
+        if written == "none" and NoneType in arguments:
             return None
-        return _one_of(what, text, [a for a in arguments if a is not NoneType])
+        return _one_of(what, written, [a for a in arguments if a is not NoneType])
     if origin is tuple:
-        parts = text.split(",") if text else []
-        return tuple(_option_value(what, part, arguments[0]) for part in parts)
+        return tuple(_option_value(what, part, arguments[0]) for part in parts(written))
+    text = plain(written)
     if origin is Literal:
         if text in arguments:
             return text
@@ -115,7 +113,8 @@ def _option_value(what: str, text: str, type_: Any) -> Any:
     try:
         return convert(text)
     except (ValueError, KeyError) as error:
-        raise DiagnosticError(f"error: {what} is '{text}', expected {wanted}") from error
+        hint = "\n  hint: options are separated by spaces" if "=" in text else ""
+        raise DiagnosticError(f"error: {what} is '{text}', expected {wanted}{hint}") from error
 
 
 def _one_of(what: str, text: str, types: Sequence[Any]) -> Any:
@@ -163,8 +162,12 @@ def _text(value: object) -> str:
         case bool():
             return str(value).lower()
         case tuple():
-            return ",".join(map(_text, cast(tuple[object, ...], value)))
-        case str() if not re.fullmatch(r"[\w.,:/+-]+", value):
-            return f"'{value}'" if '"' in value else f'"{value}"'
+            return written_list([_element(part) for part in cast(tuple[object, ...], value)])
+        case str():
+            return written_text(value)
         case _:
             return str(value)
+
+
+def _element(value: object) -> str:
+    return written_element(value) if isinstance(value, str) else _text(value)

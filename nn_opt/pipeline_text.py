@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.option_text import group_end
 from nn_opt.pass_specs import suggestion
 
 MODULE, FUNCTION = "builtin.module", "func.func"
 ANCHORS = (MODULE, FUNCTION)
 _SPACE = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*)*")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
-_OPTIONS = re.compile(r"""\{((?:"[^"]*"|'[^']*'|[^{}"'])*)\}""")
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,11 @@ class _Parser:
     def _options(self) -> str:
         if self._peek() != "{":
             return ""
-        options = _OPTIONS.match(self.text, self.at)
-        if options is None:
+        begin, end = self.at, group_end(self.text, self.at)
+        if end is None:
             raise self._here("this '{' has no '}' after it, or a quote is left open")
-        self.at = options.end()
-        return options[1]
+        self.at = end
+        return self.text[begin + 1 : end - 1]
 
     def _word(self) -> str:
         word = _NAME.match(self.text, self.at)

@@ -113,12 +113,8 @@ def _expand_pipeline(name: str, options: str) -> list[ModulePass]:
     made: list[ModulePass] = []
     for step, own in rows:
         values = own | {key: value for key, value in given.items() if key in known[step]}
-        made.append(make_pass(step, " ".join(f"{k}={_quoted(v)}" for k, v in values.items())))
+        made.append(make_pass(step, " ".join(f"{k}={v}" for k, v in values.items())))
     return made
-
-
-def _quoted(value: str) -> str:
-    return f"'{value}'" if '"' in value else f'"{value}"'
 
 
 def _split(row: str) -> tuple[str, dict[str, str]]:

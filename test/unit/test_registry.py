@@ -45,7 +45,7 @@ def test_option_text():
     assert split_options("p", "max_depth=4 on name='a b'") == [
         ("max-depth", "4"),
         ("on", ""),
-        ("name", "a b"),
+        ("name", "'a b'"),
     ]
 
 
