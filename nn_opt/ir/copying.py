@@ -57,6 +57,18 @@ def copy_op(
     return copy
 
 
+def append(block: Block, op: Operation) -> None:
+    """Put a new op, which nothing is inside of yet, at the end of a block."""
+    last = block._last_op
+    op.parent = block
+    op._prev_op = last
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
+    block._last_op = op
+
+
 def set_operands(
     old_ops: Iterable[Operation], new_ops: Iterable[Operation], values: dict[SSAValue, SSAValue]
 ) -> None:

@@ -21,7 +21,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.ir.copying import all_ops, copy_op, set_operands
+from nn_opt.ir.copying import all_ops, append, copy_op, set_operands
 
 
 def _ops_of(regions: Sequence[Region], reverse: bool) -> Iterator[Operation]:
@@ -195,7 +195,7 @@ def _clone_blocks(
         for block, copy in zip(source.blocks, copies, strict=True):
             for op in block.ops:
                 new = copy_op(op, values, blocks, clone_name_hints)
-                copy.add_op(new)
+                append(copy, new)
                 pending += [(r, n, 0) for r, n in zip(op.regions, new.regions, strict=True)]
     for target, copies, index in reversed(filled):
         target.insert_block(copies, index)
