@@ -14,6 +14,7 @@ from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.types import memory_space
+from nn_opt.passes.plan_memory_callers import arena_as_argument, callees_first
 from nn_opt.passes.plan_memory_check import check_plan
 from nn_opt.passes.plan_memory_declared import TEMPORARIES, places_in_place, temporaries_of
 from nn_opt.passes.plan_memory_in_place import Pair
@@ -26,7 +27,12 @@ from nn_opt.passes.plan_memory_offsets import (
     lower_bound,
     place,
 )
-from nn_opt.passes.plan_memory_scratch import provide, replace
+from nn_opt.passes.plan_memory_scratch import (
+    give_each_thread,
+    is_in_parallel,
+    provide,
+    replace,
+)
 
 NAME = "plan-memory"
 ALIASES = "nn.aliases"  # on a kernel: arguments that may be the same buffer
@@ -35,6 +41,9 @@ ALIASES = "nn.aliases"  # on a kernel: arguments that may be the same buffer
 @dataclass(frozen=True)
 class PlanMemoryPass(ModulePass):
     """Needs: loop without blocks. Leaves: one loop.arena in @main, no global loop.alloc.
+
+    Without large temporaries in it, a kernel keeps its signature; else they are further arguments,
+    `num_scratch` of them. Functions other than @main that call kernels take their arena so.
 
     The body of a kernel may be elsewhere, if its declaration says what the plan needs:
     `nn.temporaries`, the buffers it must be given, and `nn.in_place`, the input and the result of
@@ -46,30 +55,61 @@ class PlanMemoryPass(ModulePass):
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [inner for inner in op.ops if isinstance(inner, func.FuncOp)]
-        kernels = {
-            f.sym_name.data: f for f in functions if f.body.blocks or TEMPORARIES in f.attributes
+        functions = {
+            inner.sym_name.data: inner
+            for inner in op.ops
+            if isinstance(inner, func.FuncOp)
+            and (inner.body.blocks or TEMPORARIES in inner.attributes)
         }
-        main = kernels.pop("main", None)
-        moved = {name: temporaries_of(kernel) for name, kernel in kernels.items()}
-        if main is None:
-            return
-        for call in [inner for inner in main.walk() if isinstance(inner, func.CallOp)]:
-            temporaries = moved.get(call.callee.string_value(), [])
-            if temporaries:
-                provide(call, temporaries)
-        plan = plan_function(main, kernels)
-        op.attributes["nn.arena_bytes"] = IntegerAttr(plan.size, i64)
-        op.attributes["nn.arena_lower_bound"] = IntegerAttr(plan.lower_bound, i64)
-        op.attributes[ATTRIBUTE] = plan.attribute()
-        check_plan(op)
-        total = sum(row.size for row in plan.rows)
-        bytes_ = f"{plan.size} bytes for {len(plan.rows)} buffers of {total} in all"
-        remark(main, NAME, f"{bytes_}; {plan.lower_bound} are in use at the busiest step")
+        moved: dict[str, list[loop.AllocOp]] = {}
+        for function, calls in callees_first(functions).items():
+            for call in calls:
+                if temporaries := moved[call.callee.string_value()]:
+                    provide(call, temporaries)
+            name = function.sym_name.data
+            if name == "main":
+                plan_main(op, function, functions)
+            elif calls:
+                moved[name] = plan_caller(op, function, functions)
+            else:
+                moved[name] = temporaries_of(function)
 
 
-def plan_function(main: func.FuncOp, kernels: dict[str, func.FuncOp]) -> Plan:
+Functions = dict[str, func.FuncOp]
+
+
+def plan_main(module: ModuleOp, main: func.FuncOp, functions: Functions) -> None:
+    """Give the buffers of @main their places; note the plan on the module."""
+    plan = plan_function(main, functions)
+    module.attributes["nn.arena_bytes"] = IntegerAttr(plan.size, i64)
+    module.attributes["nn.arena_lower_bound"] = IntegerAttr(plan.lower_bound, i64)
+    module.attributes[ATTRIBUTE] = plan.attribute()
+    check_plan(module)
+    report(main, plan)
+
+
+def plan_caller(
+    module: ModuleOp, function: func.FuncOp, functions: Functions
+) -> list[loop.AllocOp]:
+    """Give the buffers of another function their places in an arena that is its last argument."""
+    plan = plan_function(function, functions)
+    check_plan(module, function.sym_name.data)
+    report(function, plan)
+    return arena_as_argument(function)
+
+
+def report(function: func.FuncOp, plan: Plan) -> None:
+    """Remark how large the arena of a function is."""
+    total = sum(row.size for row in plan.rows)
+    bytes_ = f"{plan.size} bytes for {len(plan.rows)} buffers of {total} in all"
+    remark(function, NAME, f"{bytes_}; {plan.lower_bound} are in use at the busiest step")
+
+
+def plan_function(main: func.FuncOp, kernels: Functions) -> Plan:
     """Give each buffer of a function its place; return the plan."""
+    for alloc in [op for op in main.walk() if isinstance(op, loop.AllocOp)]:
+        if memory_space(alloc.result) == "global" and is_in_parallel(alloc):
+            give_each_thread(alloc)
     steps = Steps.of(main)
     allocs = [op for op in main.walk() if isinstance(op, loop.AllocOp)]
     buffers: list[Buffer] = []
@@ -126,7 +166,7 @@ def group_interval(group: Group) -> Interval:
 
 
 def share_in_place(
-    main: func.FuncOp, kernels: dict[str, func.FuncOp], buffers: list[Buffer], steps: Steps
+    main: func.FuncOp, kernels: Functions, buffers: list[Buffer], steps: Steps
 ) -> list[Group]:
     """Let results take the place of inputs that die in the same call; return the groups."""
     by_value: dict[SSAValue, Buffer] = {buffer.alloc.result: buffer for buffer in buffers}

@@ -28,12 +28,12 @@ class Placed:
     last: int
 
 
-def check_plan(module: ModuleOp) -> None:
-    """Prove that no two buffers that are in use at the same time overlap.
+def check_plan(module: ModuleOp, name: str = "main") -> None:
+    """Prove that no two buffers of a function that are in use at the same time overlap.
 
     Raises: VerifyException, naming both, if two do.
     """
-    main = function_named(module, "main")
+    main = function_named(module, name)
     if main is None:
         return
     for one, two in combinations(placed_buffers(main), 2):

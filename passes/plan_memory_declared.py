@@ -45,7 +45,7 @@ def temporaries_of(kernel: func.FuncOp) -> list[loop.AllocOp]:
     given = kernel.attributes.get(TEMPORARIES)
     moved = [_alloc(entry) for entry in given.data] if isa(given, ArrayAttr[DictionaryAttr]) else []
     types = [*kernel.function_type.inputs, *(alloc.result.type for alloc in moved)]
-    kernel.function_type = FunctionType.from_lists(types, [])
+    kernel.function_type = FunctionType.from_lists(types, [*kernel.function_type.outputs])
     return moved
 
 

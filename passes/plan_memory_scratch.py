@@ -13,6 +13,7 @@ from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
+from nn_opt.passes.plan_memory_lifetimes import uses_of
 
 LARGEST_ON_STACK = 64 << 10  # bytes of one buffer; threads have stacks of some 100 KiB at least
 SMALL = 4 << 10  # bytes that any kernel may put on the stack, where they stay in L1
@@ -20,28 +21,40 @@ COUNT = "num_scratch"  # how many of a kernel's last arguments are temporaries
 
 
 def move_temporaries(kernel: func.FuncOp) -> list[loop.AllocOp]:
-    """Take the global buffers out of a kernel; return those that became arguments, in order.
-
-    Raises: PassFailedException for a buffer of one thread that is too large for its stack.
-    """
+    """Take the global buffers out of a kernel; return those that became arguments, in order."""
     moved: list[loop.AllocOp] = []
     for alloc in [op for op in kernel.walk() if isinstance(op, loop.AllocOp)]:
         if memory_space(alloc.result) != "global":
             continue
-        size, threads = byte_size(alloc.result), is_in_parallel(alloc)
-        if threads and size > LARGEST_ON_STACK:
-            problem = (
-                f"buffer {alloc.buffer.data!r} of {size} bytes is one thread's, and a stack takes"
-                f" {LARGEST_ON_STACK}"
-            )
-            hint = "allocate it outside the parallel loop, or compute smaller tiles"
-            raise PassFailedException(complaint(alloc, problem, hint=hint))
-        if threads or size <= SMALL:
+        if is_in_parallel(alloc):
+            give_each_thread(alloc)
+        elif byte_size(alloc.result) <= SMALL:
             put_on_stack(alloc)
         else:
             moved.append(alloc)
     make_arguments(kernel, moved)
     return moved
+
+
+def give_each_thread(alloc: loop.AllocOp) -> None:
+    """Put a buffer in a parallel loop on the stack of each thread.
+
+    Raises: PassFailedException if it is too large for that, or passed to a function.
+    """
+    name, size = alloc.buffer.data, byte_size(alloc.result)
+    if size > LARGEST_ON_STACK:
+        problem = (
+            f"buffer {name!r} of {size} bytes is one thread's, and a stack takes {LARGEST_ON_STACK}"
+        )
+        hint = "allocate it outside the parallel loop, or compute smaller tiles"
+        raise PassFailedException(complaint(alloc, problem, hint=hint))
+    for call in uses_of(alloc.result):
+        if isinstance(call, func.CallOp):
+            callee = call.callee.string_value()
+            problem = f"buffer {name!r} is on the stack of one thread, which @{callee} cannot read"
+            hint = "make the loop around the call serial"
+            raise PassFailedException(complaint(call, problem, hint=hint))
+    put_on_stack(alloc)
 
 
 def is_in_parallel(op: Operation) -> bool:
@@ -62,7 +75,7 @@ def put_on_stack(alloc: loop.AllocOp) -> None:
     replace(alloc, new, new.result)
 
 
-def replace(alloc: loop.AllocOp, new: Operation, value: SSAValue) -> None:
+def replace(alloc: loop.AllocOp | loop.ArenaOp, new: Operation, value: SSAValue) -> None:
     """Put an op in the place of an alloc."""
     block = alloc.parent
     assert block is not None
@@ -83,7 +96,8 @@ def make_arguments(kernel: func.FuncOp, moved: Sequence[loop.AllocOp]) -> None:
         argument.name_hint = alloc.result.name_hint or alloc.buffer.data
         alloc.result.replace_all_uses_with(argument)
         alloc.detach()
-    kernel.function_type = FunctionType.from_lists([arg.type for arg in block.args], [])
+    outputs = kernel.function_type.outputs
+    kernel.function_type = FunctionType.from_lists([arg.type for arg in block.args], [*outputs])
     kernel.attributes[COUNT] = IntegerAttr(len(moved), i64)
     if kernel.arg_attrs is not None:
         empty = [DictionaryAttr({})] * len(moved)
@@ -100,10 +114,12 @@ def provide(call: func.CallOp, moved: Sequence[loop.AllocOp]) -> func.CallOp:
         new.location = call.location
         block.insert_op_before(new, call)
         scratch.append(new.result)
-    wider = func.CallOp(call.callee, [*call.arguments, *scratch], [])
+    wider = func.CallOp(call.callee, [*call.arguments, *scratch], call.result_types)
     wider.attributes |= call.attributes
     wider.location = call.location
     block.insert_op_before(wider, call)
+    for old, result in zip(call.results, wider.results, strict=True):
+        old.replace_all_uses_with(result)
     call.detach()
     call.erase()
     return wider

@@ -61,3 +61,52 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) attributes {num_outputs = 
   func.call @kernel(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
   func.return
 }
+
+// -----
+
+// A function that calls kernels and is not @main: its arena, which holds their temporaries, too, is
+// an argument, and @main gives it a part of its own.
+// CHECK-LABEL: func.func private @kernel(%x: memref<2048xf32>, %y: memref<2048xf32>, %big: memref<2048xf32>)
+// CHECK-LABEL: func.func @net(%x: memref<2048xf32>, %y: memref<2048xf32>, %arena: memref<16384xi8>) attributes {num_outputs = 1 : i64, num_scratch = 1 : i64}
+// CHECK-NEXT:  %a = loop.view %arena : memref<16384xi8> to memref<2048xf32>
+// CHECK-NEXT:  %[[ONE:.*]] = loop.view %arena offset 8192 : memref<16384xi8> to memref<2048xf32>
+// CHECK-NEXT:  func.call @kernel(%x, %a, %[[ONE]])
+// CHECK-NEXT:  %[[TWO:.*]] = loop.view %arena offset 8192 : memref<16384xi8> to memref<2048xf32>
+// CHECK-NEXT:  func.call @kernel(%a, %y, %[[TWO]])
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:  %arena = loop.arena : memref<16384xi8>
+// CHECK-NEXT:  %[[PART:.*]] = loop.view %arena : memref<16384xi8> to memref<16384xi8>
+// CHECK-NEXT:  func.call @net(%x, %y, %[[PART]])
+func.func private @kernel(%x: memref<2048xf32>, %y: memref<2048xf32>) attributes {kernel, num_outputs = 1 : i64} {
+  %big = loop.alloc "big" : memref<2048xf32>
+  loop.copy %x to %big : memref<2048xf32> to memref<2048xf32>
+  loop.copy %big to %y : memref<2048xf32> to memref<2048xf32>
+  func.return
+}
+func.func @net(%x: memref<2048xf32>, %y: memref<2048xf32>) attributes {num_outputs = 1 : i64} {
+  %a = loop.alloc "a" : memref<2048xf32>
+  func.call @kernel(%x, %a) : (memref<2048xf32>, memref<2048xf32>) -> ()
+  func.call @kernel(%a, %y) : (memref<2048xf32>, memref<2048xf32>) -> ()
+  func.return
+}
+func.func @main(%x: memref<2048xf32>, %y: memref<2048xf32>) attributes {num_outputs = 1 : i64} {
+  func.call @net(%x, %y) : (memref<2048xf32>, memref<2048xf32>) -> ()
+  func.return
+}
+
+// -----
+
+// In a parallel loop, each thread has its own.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:  loop.for
+// CHECK-NEXT:  loop.alloc "t" : memref<8xf32, "stack">
+func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) attributes {num_outputs = 1 : i64} {
+  loop.for %i = 0 to 4 parallel {
+    %t = loop.alloc "t" : memref<8xf32>
+    %a = loop.load %x[%i] : memref<4xf32>
+    loop.store %a, %t[%i] : memref<8xf32>
+    %b = loop.load %t[%i] : memref<8xf32>
+    loop.store %b, %y[%i] : memref<4xf32>
+  }
+  func.return
+}

@@ -378,3 +378,18 @@ def test_a_buffer_that_nobody_uses_takes_no_place():
     module = planned(text)
     assert plan_of(module).rows == ()
     assert "loop.alloc" not in str(module)
+
+
+def test_temporaries_of_kernels_reach_them_through_any_function():
+    body = f"""%t = loop.alloc "big" : {T}
+      loop.copy %x to %t : {T} to {T}
+      loop.for %i = 0 to 4096 {{
+        %a = loop.load %t[4095 - %i] : {T}
+        %b = arith.addf %a, %a : f32
+        loop.store %b, %y[%i] : {T}
+      }}"""
+    net = chain("k", "k", "k").replace("@main", "@net")
+    text = net + chain("net", "k") + kernel("k", body)
+    x, y = np.arange(4096, dtype="f"), np.zeros(4096, "f")
+    run_main(text, x, y)
+    np.testing.assert_array_equal(y, x * 16)
