@@ -105,6 +105,16 @@ def test_a_fault_in_a_helper_is_the_one_of_this_process():
     assert str(caught.value) == str(expected.value)
 
 
+@pytest.mark.parametrize("debug_info", [False, True])
+def test_a_helper_tells_debuggers_as_this_process_does(debug_info):
+    helper = Helper("cpu", "", debug_info)
+    (declared,) = helper.lower(deque([kernel(KERNEL)]))
+    code = helper.emit({})
+    helper.close()
+    assert str(declared.location) == 'loc("kernel.mlir":2:1)'
+    assert (b".debug_line" in code) == (b"kernel.mlir" in code) == debug_info
+
+
 def test_a_helper_that_dies_is_noticed():
     helper = Helper("cpu", "")
     os.kill(helper.process.pid, signal.SIGKILL)

@@ -203,6 +203,18 @@ def test_compile_to_text(model, tmp_path, suffix, text):
     assert text in file.read_text()
 
 
+def test_debug_info(model, tmp_path, capsys):
+    file = tmp_path / "out.ll"
+    assert nn_compile([model, "--dim", "N=2", "-o", str(file), "--debug-info"]) == 0
+    assert 'DISubprogram(name: "mix"' in file.read_text()
+    assert f'DIFile(filename: "model.onnx", directory: "{tmp_path}")' in file.read_text()
+    for arguments in ([], ["--debug-info"]):
+        assert nn_run([model, "--dim", "N=2", "--repeat=1", *arguments]) == 0
+    kept = [path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    code = [b".debug_line" in data for data in kept if b".symtab" in data]
+    assert sorted(code) == [False, True]
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_compile_to_a_library(model, tmp_path):
     assert nn_compile([model, "--dim", "N=2", "-o", str(tmp_path / "my-net.so")]) == 0
