@@ -4,7 +4,10 @@ const MOST_EDITS = 400; // of one stretch without unique lines; beyond, it count
 
 // Lines that differ in the numbers of values only are the same line for this purpose.
 export function normalised(line) {
-  return line.replace(/%\d+/g, "%").replace(/%([A-Za-z]\w*?)_\d+\b/g, "%$1").trim();
+  return line
+    .replace(/%\d+/g, "%")
+    .replace(/%([A-Za-z]\w*?)_\d+\b/g, "%$1")
+    .trim();
 }
 
 // Returns pairs [left line or -1, right line or -1] in order.
@@ -21,7 +24,8 @@ export function alignLines(left, right) {
 }
 
 function align(a, b, aStart, aEnd, bStart, bEnd, pairs) {
-  while (aStart < aEnd && bStart < bEnd && a[aStart] === b[bStart]) pairs.push([aStart++, bStart++]);
+  while (aStart < aEnd && bStart < bEnd && a[aStart] === b[bStart])
+    pairs.push([aStart++, bStart++]);
   const tail = [];
   while (aStart < aEnd && bStart < bEnd && a[aEnd - 1] === b[bEnd - 1]) tail.push([--aEnd, --bEnd]);
   if (aStart === aEnd || bStart === bEnd) replace(aStart, aEnd, bStart, bEnd, pairs);
@@ -75,7 +79,8 @@ function longestRising(pairs) {
     tops[low] = k;
   });
   const chosen = [];
-  for (let k = tops.length ? tops[tops.length - 1] : -1; k >= 0; k = before[k]) chosen.push(pairs[k]);
+  for (let k = tops.length ? tops[tops.length - 1] : -1; k >= 0; k = before[k])
+    chosen.push(pairs[k]);
   return chosen.reverse();
 }
 
@@ -125,7 +130,10 @@ export function changedWords(left, right) {
   const common = commonWords(a.map(plainWord), b.map(plainWord));
   const kept = common.reduce((sum, [i]) => sum + a[i].trim().length, 0);
   if (kept < 0.4 * Math.min(left.trim().length, right.trim().length)) return null;
-  return [stretches(a, new Set(common.map(([i]) => i))), stretches(b, new Set(common.map(([, j]) => j)))];
+  return [
+    stretches(a, new Set(common.map(([i]) => i))),
+    stretches(b, new Set(common.map(([, j]) => j))),
+  ];
 }
 
 function words(line) {
@@ -148,7 +156,7 @@ export function commonWords(a, b) {
           ? table[(i + 1) * wide + j + 1] + 1
           : Math.max(table[(i + 1) * wide + j], table[i * wide + j + 1]);
   const found = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     if (a[i] === b[j]) found.push([i++, j++]);
     else if (table[(i + 1) * wide + j] >= table[i * wide + j + 1]) i++;
     else j++;

@@ -2,40 +2,57 @@
 
 import { normalised } from "./diff.js";
 import { button, h, svg } from "./dom.js";
+import { edgePath, measure, nodeBox, unique } from "./graphparts.js";
 import { layOut } from "./layout.js";
 import { state, update } from "./state.js";
 
-const LINE = 17;
 const LEAST_SCALE = 0.75; // at first sight
-const MOST_ROWS = 12; // ops shown inside a fused one
-
-const KINDS = [
-  ["input", /^(input|output)$/],
-  ["contract", /conv|matmul|gemm|attention/],
-  ["pool", /pool/],
-  ["reduce", /reduce|softmax|norm|cumsum/],
-  ["move", /reshape|transpose|concat|slice|pad|gather|scatter|tile|expand|resize|layout|view|pack|split/],
-  ["recur", /scan/],
-  ["pointwise", /./],
-];
-
-export function kindOf(name) {
-  return KINDS.find(([, pattern]) => pattern.test(name))[0];
-}
 
 export class GraphView {
   constructor(model, selection) {
     this.model = model;
     this.selection = selection;
-    this.picture = svg("svg", { class: "graph-picture", role: "img", "aria-label": "Data flow", tabindex: 0 });
+    this.picture = svg("svg", {
+      class: "graph-picture",
+      role: "img",
+      "aria-label": "Data flow",
+      tabindex: 0,
+    });
     this.title = h("span", { class: "facts" });
-    this.functions = h("select", { "aria-label": "Function drawn", onchange: (event) => update({ fn: event.target.value }) });
+    this.functions = h("select", {
+      "aria-label": "Function drawn",
+      onchange: (event) => update({ fn: event.target.value }),
+    });
     const legend = ["contract", "pool", "reduce", "move", "pointwise", "input"].map((kind) =>
-      h("span", { class: `legend k-${kind}` }, { contract: "conv, matmul", pool: "pooling", reduce: "reductions", move: "moves", pointwise: "element by element", input: "in, out" }[kind]));
-    this.element = h("section", { class: "view graph", "aria-label": "Graph" },
-      h("div", { class: "toolbar" }, this.functions, button("Fit", () => this.fit(), { title: "fit (0)" }),
-        button("+", () => this.zoom(1.25), { "aria-label": "Zoom in" }), button("−", () => this.zoom(0.8), { "aria-label": "Zoom out" }), this.title, ...legend, h("span", { class: "legend k-touched" }, "made or changed by this pass")),
-      this.picture);
+      h(
+        "span",
+        { class: `legend k-${kind}` },
+        {
+          contract: "conv, matmul",
+          pool: "pooling",
+          reduce: "reductions",
+          move: "moves",
+          pointwise: "element by element",
+          input: "in, out",
+        }[kind],
+      ),
+    );
+    this.element = h(
+      "section",
+      { class: "view graph", "aria-label": "Graph" },
+      h(
+        "div",
+        { class: "toolbar" },
+        this.functions,
+        button("Fit", () => this.fit(), { title: "fit (0)" }),
+        button("+", () => this.zoom(1.25), { "aria-label": "Zoom in" }),
+        button("−", () => this.zoom(0.8), { "aria-label": "Zoom out" }),
+        this.title,
+        ...legend,
+        h("span", { class: "legend k-touched" }, "made or changed by this pass"),
+      ),
+      this.picture,
+    );
     this.view = { x: 0, y: 0, scale: 1 };
     this.picture.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.picture.addEventListener("pointerdown", (event) => this.drag(event));
@@ -49,7 +66,9 @@ export class GraphView {
     const start = Math.min(Number(state.pass) + 1, this.model.last);
     for (const name of [wanted, "main", ""])
       for (let k = start; k >= 0; k--) {
-        const item = this.model.snapshots[k].find((other) => other.part.graph && (other.name === name || !name));
+        const item = this.model.snapshots[k].find(
+          (other) => other.part.graph && (other.name === name || !name),
+        );
         if (item) return { snapshot: k, item, start };
       }
     return null;
@@ -67,7 +86,10 @@ export class GraphView {
     const { snapshot, item, start } = found;
     const key = `${item.number} ${item.name}`;
     const { nodes, edges } = item.part.graph;
-    const age = snapshot === start ? "" : `, as it was after ${snapshot ? this.model.steps[snapshot - 1].name : "reading"}`;
+    const age =
+      snapshot === start
+        ? ""
+        : `, as it was after ${snapshot ? this.model.steps[snapshot - 1].name : "reading"}`;
     this.title.textContent = `@${item.name}: ${nodes.length} nodes, ${edges.length} edges${age}`;
     this.found = found;
     if (this.shown !== key) {
@@ -81,58 +103,54 @@ export class GraphView {
   drawFunctions(found) {
     const start = Math.min(Number(state.pass) + 1, this.model.last);
     const names = new Set();
-    for (const item of this.model.snapshots[found?.snapshot ?? start]) if (item.part.graph) names.add(item.name);
-    this.functions.replaceChildren(...[...names].map((name) => h("option", { value: name }, `@${name}`)));
+    for (const item of this.model.snapshots[found?.snapshot ?? start])
+      if (item.part.graph) names.add(item.name);
+    this.functions.replaceChildren(
+      ...[...names].map((name) => h("option", { value: name }, `@${name}`)),
+    );
     if (found) this.functions.value = found.item.name;
   }
 
   draw({ nodes, edges }) {
-    this.nodes = nodes.map(([kind, label, type, op, rows, weights]) => measure({ kind, label, type, op, rows, weights }));
+    this.nodes = nodes.map(([kind, label, type, op, rows, weights]) =>
+      measure({ kind, label, type, op, rows, weights }),
+    );
     const links = unique(edges);
     const laid = layOut(this.nodes, links);
     this.bounds = laid;
-    const lines = links.map(([from, to, type], k) => this.drawEdge(from, to, type, laid.bends[k]));
-    const boxes = this.nodes.map((node, k) => this.drawNode(node, k));
+    const lines = links.map((link, k) => edgePath(this.nodes, link, laid.bends[k]));
+    const boxes = this.nodes.map((node, k) =>
+      nodeBox(node, k, (chosen, event) => this.choose(chosen, event)),
+    );
     this.layer = svg("g", {}, ...lines, ...boxes);
-    const arrow = svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 0 L8 4 L0 8 z", class: "arrow" }));
+    const arrow = svg(
+      "marker",
+      {
+        id: "arrow",
+        viewBox: "0 0 8 8",
+        refX: 7,
+        refY: 4,
+        markerWidth: 7,
+        markerHeight: 7,
+        orient: "auto",
+      },
+      svg("path", { d: "M0 0 L8 4 L0 8 z", class: "arrow" }),
+    );
     this.picture.replaceChildren(svg("defs", {}, arrow), this.layer);
-  }
-
-  drawEdge(from, to, type, bends) {
-    const [a, b] = [this.nodes[from], this.nodes[to]];
-    let [x, y] = [a.x, a.y + a.height];
-    let path = `M${x} ${y}`;
-    const curve = (toX, toY) => {
-      const middle = (y + toY) / 2;
-      path += ` C${x} ${middle} ${toX} ${middle} ${toX} ${toY}`;
-      [x, y] = [toX, toY];
-    };
-    for (const bend of bends) {
-      curve(bend.x, bend.top);
-      path += ` L${bend.x} ${(y = bend.bottom)}`;
-    }
-    curve(b.x, b.y - 1);
-    return svg("path", { d: path, class: "edge", "marker-end": "url(#arrow)", data: { from, to } }, svg("title", {}, type));
-  }
-
-  drawNode(node, number) {
-    const { x, y, width, height } = node;
-    const left = x - width / 2;
-    const head = svg("rect", { x: left, y, width, height: node.head, rx: 5, class: `node-head k-${headKind(node)}` });
-    const frame = svg("rect", { x: left, y, width, height, rx: 5, class: "node-frame" });
-    const texts = node.lines.map((line, k) => svg("text", { x: left + 9, y: y + node.head + 13 + k * LINE - 1, class: `node-line ${line.class}` }, line.text));
-    const label = svg("text", { x, y: y + 15, class: "node-label" }, node.title);
-    const group = svg("g", { class: "node", tabindex: -1, role: "button", "aria-label": `${node.title} ${node.type}`, data: { node: number } }, frame, head, label, ...texts, svg("title", {}, [node.label, node.type, ...node.weights].join("\n")));
-    group.addEventListener("click", (event) => this.choose(node, event));
-    return group;
   }
 
   choose(node, event) {
     if (this.dragged || node.op < 0) return;
     const { snapshot, item } = this.found;
     const row = event.target.closest("text.inner");
-    const inner = row ? node.lines.find((line) => line.text === row.textContent)?.op ?? node.op : node.op;
-    update({ at: snapshot, line: `${item.name}::${item.part.opLines[inner] + 1}`, tab: state.tab === "pass" ? "trail" : state.tab });
+    const inner = row
+      ? (node.lines.find((line) => line.text === row.textContent)?.op ?? node.op)
+      : node.op;
+    update({
+      at: snapshot,
+      line: `${item.name}::${item.part.opLines[inner] + 1}`,
+      tab: state.tab === "pass" ? "trail" : state.tab,
+    });
   }
 
   // Marks the nodes of the chosen ops.
@@ -151,20 +169,31 @@ export class GraphView {
       box.classList.toggle("touched", touched.has(Number(box.dataset.node)));
     }
     for (const edge of this.layer.querySelectorAll(".edge"))
-      edge.classList.toggle("chosen", chosen.has(Number(edge.dataset.from)) || chosen.has(Number(edge.dataset.to)));
+      edge.classList.toggle(
+        "chosen",
+        chosen.has(Number(edge.dataset.from)) || chosen.has(Number(edge.dataset.to)),
+      );
   }
 
   // The nodes that the pass shown made or changed.
   touched(snapshot, item) {
     const found = new Set();
-    if (snapshot !== this.found.start || snapshot === 0 || !this.model.steps[snapshot - 1].changed) return found;
+    if (snapshot !== this.found.start || snapshot === 0 || !this.model.steps[snapshot - 1].changed)
+      return found;
     const parents = this.model.parents(snapshot);
     const isNew = (op) => {
       const origins = parents[item.first + op];
       const text = item.part.lines[item.part.opLines[op]];
-      return origins.length !== 1 || normalised(this.model.text(snapshot - 1, origins[0])) !== normalised(text);
+      return (
+        origins.length !== 1 ||
+        normalised(this.model.text(snapshot - 1, origins[0])) !== normalised(text)
+      );
     };
-    this.nodes.forEach((node, k) => [node.op, ...node.rows.map(([, op]) => op)].some((op) => op >= 0 && isNew(op)) && found.add(k));
+    this.nodes.forEach(
+      (node, k) =>
+        [node.op, ...node.rows.map(([, op]) => op)].some((op) => op >= 0 && isNew(op)) &&
+        found.add(k),
+    );
     return found;
   }
 
@@ -172,7 +201,14 @@ export class GraphView {
   fit(least = 0.05) {
     if (!this.bounds) return;
     const { clientWidth: width, clientHeight: height } = this.picture;
-    const scale = Math.max(least, Math.min(1, (width - 40) / Math.max(1, this.bounds.width), (height - 40) / Math.max(1, this.bounds.height)));
+    const scale = Math.max(
+      least,
+      Math.min(
+        1,
+        (width - 40) / Math.max(1, this.bounds.width),
+        (height - 40) / Math.max(1, this.bounds.height),
+      ),
+    );
     this.view = { scale, x: width / 2 - (this.bounds.left + this.bounds.width / 2) * scale, y: 20 };
     this.place();
   }
@@ -187,7 +223,8 @@ export class GraphView {
   wheel(event) {
     event.preventDefault();
     const box = this.picture.getBoundingClientRect();
-    if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), event.clientX - box.left, event.clientY - box.top);
+    if (event.ctrlKey || event.metaKey)
+      this.zoom(Math.exp(-event.deltaY / 200), event.clientX - box.left, event.clientY - box.top);
     else {
       this.view.x -= event.shiftKey ? event.deltaY : event.deltaX;
       this.view.y -= event.shiftKey ? 0 : event.deltaY;
@@ -213,7 +250,9 @@ export class GraphView {
   }
 
   key(event) {
-    const by = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[event.key];
+    const by = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[
+      event.key
+    ];
     if (by) [this.view.x, this.view.y] = [this.view.x + by[0], this.view.y + by[1]];
     else if (event.key === "+" || event.key === "=") this.zoom(1.25);
     else if (event.key === "-") this.zoom(0.8);
@@ -238,40 +277,17 @@ export class GraphView {
     const node = this.nodes[Number(box.dataset.node)];
     const { x, y, scale } = this.view;
     const [left, top] = [node.x * scale + x, node.y * scale + y];
-    if (left > 0 && left < this.picture.clientWidth && top > 0 && top < this.picture.clientHeight - 40) return;
-    Object.assign(this.view, { x: this.picture.clientWidth / 2 - node.x * scale, y: this.picture.clientHeight / 3 - node.y * scale });
+    if (
+      left > 0 &&
+      left < this.picture.clientWidth &&
+      top > 0 &&
+      top < this.picture.clientHeight - 40
+    )
+      return;
+    Object.assign(this.view, {
+      x: this.picture.clientWidth / 2 - node.x * scale,
+      y: this.picture.clientHeight / 3 - node.y * scale,
+    });
     this.place();
   }
-}
-
-function headKind(node) {
-  if (node.kind === "input" || node.kind === "output") return "input";
-  return kindOf(node.rows.length ? anchorOf(node) : node.label);
-}
-
-function anchorOf(node) {
-  const names = node.rows.map(([name]) => name);
-  return names.find((name) => kindOf(name) === "contract") ?? names.find((name) => kindOf(name) !== "pointwise") ?? names[0];
-}
-
-function shortName(name) {
-  return name.replace(/^(?:graph|tensor)\./, "");
-}
-
-function measure(node) {
-  const fused = node.rows.length > 0;
-  const anchor = fused ? shortName(anchorOf(node)) : "";
-  node.title = fused && shortName(node.label) === "fused" ? `fused ${anchor}` : shortName(node.label);
-  const lines = [];
-  for (const [name, op] of node.rows.slice(0, MOST_ROWS)) lines.push({ text: shortName(name), class: "inner", op });
-  if (node.rows.length > MOST_ROWS) lines.push({ text: `${node.rows.length - MOST_ROWS} more`, class: "faint" });
-  for (const weight of [...new Set(node.weights)].slice(0, 4)) lines.push({ text: `w ${weight}`, class: "faint" });
-  if (node.type) lines.push({ text: node.type, class: "type" });
-  const longest = Math.max(node.title.length * 7.3, ...lines.map((line) => line.text.length * 6.4));
-  return Object.assign(node, { lines, head: 22, width: Math.max(70, longest + 22), height: 22 + (lines.length ? lines.length * LINE + 5 : 0) });
-}
-
-function unique(edges) {
-  const seen = new Set();
-  return edges.filter(([from, to]) => from !== to && !seen.has(`${from} ${to}`) && seen.add(`${from} ${to}`));
 }

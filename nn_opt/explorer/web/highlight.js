@@ -12,7 +12,10 @@ const RULES = {
     ["symbol", /@(?:[\w$.-]+|"[^"]*")/y],
     ["block", /\^[\w$.-]+/y],
     ["attribute", /#[\w$.-]+/y],
-    ["type", /(?:tensor|memref|vector)(?=<)|!?[a-z_]+\.[a-z_]+(?=<)|![\w.$-]+|\b(?:[su]?i\d+|ui\d+|f\d+|bf16|index|x(?:f|i)\d+)\b/y],
+    [
+      "type",
+      /(?:tensor|memref|vector)(?=<)|!?[a-z_]+\.[a-z_]+(?=<)|![\w.$-]+|\b(?:[su]?i\d+|ui\d+|f\d+|bf16|index|x(?:f|i)\d+)\b/y,
+    ],
     ["op", /\b[a-z_]\w*(?:\.[a-z_]\w*)+/y],
     ["number", /-?\b(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)(?![\w])/y],
     ["type", /\d+x(?:[\dx]|[a-z]+\d*)*/y],
@@ -27,7 +30,10 @@ const RULES = {
     ["block", /^[\w.$-]+:/y],
     ["type", /\b(?:i\d+|float|double|half|bfloat|ptr|void|label|x)\b/y],
     ["number", /-?\b(?:0x[0-9A-Fa-f]+|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\b/y],
-    ["op", /\b(?:define|declare|br|ret|phi|load|store|getelementptr|call|switch|select|icmp|fcmp|f?add|f?sub|f?mul|f?div|[su]div|[su]rem|shl|[al]shr|and|or|xor|fneg|bitcast|[sz]ext|trunc|fpext|fptrunc|[su]itofp|fpto[su]i|shufflevector|insertelement|extractelement|alloca|insertvalue|extractvalue|unreachable)\b/y],
+    [
+      "op",
+      /\b(?:define|declare|br|ret|phi|load|store|getelementptr|call|switch|select|icmp|fcmp|f?add|f?sub|f?mul|f?div|[su]div|[su]rem|shl|[al]shr|and|or|xor|fneg|bitcast|[sz]ext|trunc|fpext|fptrunc|[su]itofp|fpto[su]i|shufflevector|insertelement|extractelement|alloca|insertvalue|extractvalue|unreachable)\b/y,
+    ],
     ["word", /[A-Za-z_][\w-]*/y],
   ],
   asm: [
@@ -64,7 +70,7 @@ export const LANGUAGES = Object.keys(RULES);
 export function tokens(text, language) {
   const found = [];
   const rules = RULES[language] ?? [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     let end = 0;
     for (const [kind, rule] of rules) {
       rule.lastIndex = at;
@@ -97,7 +103,8 @@ export function lineSpans(text, language, marks = []) {
     at = end;
   }
   if (at < shown.length) push(at, shown.length, "");
-  if (shown !== text) spans.push(h("span", { class: "cut" }, ` … ${text.length - MOST} more characters`));
+  if (shown !== text)
+    spans.push(h("span", { class: "cut" }, ` … ${text.length - MOST} more characters`));
   return spans;
 }
 

@@ -16,8 +16,20 @@ export class Inspector {
     this.selection = selection;
     this.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Details" });
     this.body = h("div", { class: "inspector-body", role: "tabpanel", tabindex: 0 });
-    this.grip = h("div", { class: "grip", role: "separator", "aria-orientation": "horizontal", "aria-label": "Height of the panel", tabindex: 0 });
-    this.element = h("section", { class: "inspector", "aria-label": "Details" }, this.grip, this.tabs, this.body);
+    this.grip = h("div", {
+      class: "grip",
+      role: "separator",
+      "aria-orientation": "horizontal",
+      "aria-label": "Height of the panel",
+      tabindex: 0,
+    });
+    this.element = h(
+      "section",
+      { class: "inspector", "aria-label": "Details" },
+      this.grip,
+      this.tabs,
+      this.body,
+    );
     this.source = new LongList("Source", (row, index) => this.sourceRow(row, index));
     this.grip.addEventListener("pointerdown", (event) => this.drag(event));
     this.grip.addEventListener("keydown", (event) => {
@@ -31,7 +43,11 @@ export class Inspector {
     const move = (moved) => this.resize(height + start - moved.clientY);
     this.grip.setPointerCapture(event.pointerId);
     this.grip.addEventListener("pointermove", move);
-    this.grip.addEventListener("pointerup", () => this.grip.removeEventListener("pointermove", move), { once: true });
+    this.grip.addEventListener(
+      "pointerup",
+      () => this.grip.removeEventListener("pointermove", move),
+      { once: true },
+    );
   }
 
   resize(height) {
@@ -40,9 +56,17 @@ export class Inspector {
 
   show() {
     const buttons = Object.entries(TABS).map(([key, title]) =>
-      button(title, () => update({ tab: key }), { role: "tab", "aria-selected": String(state.tab === key), id: `tab-${key}` }));
+      button(title, () => update({ tab: key }), {
+        role: "tab",
+        "aria-selected": String(state.tab === key),
+        id: `tab-${key}`,
+      }),
+    );
     this.tabs.replaceChildren(...buttons);
-    const content = { pass: () => this.pass(), trail: () => this.trail(), source: () => this.sourceView() }[state.tab] ?? (() => this.pass());
+    const content =
+      { pass: () => this.pass(), trail: () => this.trail(), source: () => this.sourceView() }[
+        state.tab
+      ] ?? (() => this.pass());
     this.body.replaceChildren(...[content()].flat());
     if (state.tab === "source") this.revealSource();
   }
@@ -65,7 +89,11 @@ export class Inspector {
     const { command, version, source, error } = this.model.raw;
     return [
       h("h3", {}, source.name),
-      h("p", {}, `${plural(source.lines.length, source.kind === "onnx" ? "node" : "line")}, ${plural(this.model.steps.length, "pass").replace("passs", "passes")}, nn-opt ${version}`),
+      h(
+        "p",
+        {},
+        `${plural(source.lines.length, source.kind === "onnx" ? "node" : "line")}, ${plural(this.model.steps.length, "pass").replace("passs", "passes")}, nn-opt ${version}`,
+      ),
       command && h("pre", {}, command),
       error && h("pre", { class: "error" }, error),
     ].filter(Boolean);
@@ -73,7 +101,15 @@ export class Inspector {
 
   counts(step) {
     if (!step.counts.length) return null;
-    const rows = step.counts.map(([name, count, text]) => h("tr", {}, h("td", { class: "count" }, count.toLocaleString("en")), h("td", {}, name), h("td", {}, text)));
+    const rows = step.counts.map(([name, count, text]) =>
+      h(
+        "tr",
+        {},
+        h("td", { class: "count" }, count.toLocaleString("en")),
+        h("td", {}, name),
+        h("td", {}, text),
+      ),
+    );
     return h("details", { open: true }, h("summary", {}, "Statistics"), h("table", {}, ...rows));
   }
 
@@ -81,32 +117,94 @@ export class Inspector {
     const fired = step.rewrites.filter(([, , changed]) => changed);
     if (!step.rewrites.length) return null;
     const rows = fired.map(([name, tried, changed, ops]) =>
-      h("tr", {}, h("td", { class: "count" }, changed.toLocaleString("en")), h("td", {}, h("code", {}, name)), h("td", {}, `of ${tried.toLocaleString("en")} tries`),
-        h("td", {}, ...ops.slice(0, 12).map((op) => this.opLink(step.number, op)), ops.length > 12 ? ` … ${ops.length - 12} more` : "")));
-    const through = step.applications.length ? button("Go through them", () => update({ view: "ir", rewrite: 0 }), { class: "op-link" }) : "";
+      h(
+        "tr",
+        {},
+        h("td", { class: "count" }, changed.toLocaleString("en")),
+        h("td", {}, h("code", {}, name)),
+        h("td", {}, `of ${tried.toLocaleString("en")} tries`),
+        h(
+          "td",
+          {},
+          ...ops.slice(0, 12).map((op) => this.opLink(step.number, op)),
+          ops.length > 12 ? ` … ${ops.length - 12} more` : "",
+        ),
+      ),
+    );
+    const through = step.applications.length
+      ? button("Go through them", () => update({ view: "ir", rewrite: 0 }), { class: "op-link" })
+      : "";
     const idle = step.rewrites.length - fired.length;
-    return h("details", { open: fired.length > 0 }, h("summary", {}, `Rewrites: ${plural(fired.length, "pattern")} fired, ${idle} did not`), through,
-      h("table", {}, ...rows), idle ? h("p", { class: "faint" }, step.rewrites.filter(([, , changed]) => !changed).map(([name]) => name).join(", ")) : "");
+    return h(
+      "details",
+      { open: fired.length > 0 },
+      h("summary", {}, `Rewrites: ${plural(fired.length, "pattern")} fired, ${idle} did not`),
+      through,
+      h("table", {}, ...rows),
+      idle
+        ? h(
+            "p",
+            { class: "faint" },
+            step.rewrites
+              .filter(([, , changed]) => !changed)
+              .map(([name]) => name)
+              .join(", "),
+          )
+        : "",
+    );
   }
 
   opLink(snapshot, op) {
     const { item, line } = this.model.place(snapshot, op);
     const text = item.part.lines[line].trim();
-    return button(shortOp(text), () => this.choose(snapshot, op), { class: "op-link", title: text });
+    return button(shortOp(text), () => this.choose(snapshot, op), {
+      class: "op-link",
+      title: text,
+    });
   }
 
   remarks(step) {
     if (!step.remarks.length) return null;
-    const rows = step.remarks.slice(0, MOST_REMARKS).map(([location, operation, text, name]) =>
-      h("tr", {}, h("td", {}, this.placeLink(location)), h("td", {}, h("code", {}, operation)), h("td", {}, text),
-        h("td", {}, name ? button(`@${name}`, () => update({ fn: name, view: "ir" }), { class: "op-link" }) : "")));
-    const rest = step.remarks.length > MOST_REMARKS ? h("p", { class: "faint" }, `${step.remarks.length - MOST_REMARKS} more: --remarks prints them all`) : "";
-    return h("details", { open: true }, h("summary", {}, `Remarks: ${step.remarks.length}`), h("table", {}, ...rows), rest);
+    const rows = step.remarks
+      .slice(0, MOST_REMARKS)
+      .map(([location, operation, text, name]) =>
+        h(
+          "tr",
+          {},
+          h("td", {}, this.placeLink(location)),
+          h("td", {}, h("code", {}, operation)),
+          h("td", {}, text),
+          h(
+            "td",
+            {},
+            name
+              ? button(`@${name}`, () => update({ fn: name, view: "ir" }), { class: "op-link" })
+              : "",
+          ),
+        ),
+      );
+    const rest =
+      step.remarks.length > MOST_REMARKS
+        ? h(
+            "p",
+            { class: "faint" },
+            `${step.remarks.length - MOST_REMARKS} more: --remarks prints them all`,
+          )
+        : "";
+    return h(
+      "details",
+      { open: true },
+      h("summary", {}, `Remarks: ${step.remarks.length}`),
+      h("table", {}, ...rows),
+      rest,
+    );
   }
 
   placeLink(location) {
     const line = this.lineOf(location);
-    return line < 0 ? h("span", { class: "faint" }, location) : button(location, () => this.openSource(line), { class: "op-link" });
+    return line < 0
+      ? h("span", { class: "faint" }, location)
+      : button(location, () => this.openSource(line), { class: "op-link" });
   }
 
   lineOf(location) {
@@ -125,15 +223,27 @@ export class Inspector {
   choose(snapshot, op) {
     const { item, line } = this.model.place(snapshot, op);
     update({
-      pass: snapshot === 0 && Number(state.pass) < 0 ? -1 : Number(state.pass) === snapshot ? snapshot : snapshot - 1,
-      at: snapshot, view: "ir", fn: state.fn && state.fn !== item.name ? item.name : state.fn,
+      pass:
+        snapshot === 0 && Number(state.pass) < 0
+          ? -1
+          : Number(state.pass) === snapshot
+            ? snapshot
+            : snapshot - 1,
+      at: snapshot,
+      view: "ir",
+      fn: state.fn && state.fn !== item.name ? item.name : state.fn,
       line: `${item.name}:${item.kind === "function" ? "" : item.kind}:${line + 1}`,
     });
   }
 
   // Every stage at which the op, or what it came from or became, looked different.
   trail() {
-    if (this.selection.isEmpty) return h("p", { class: "faint" }, "Choose a line of the IR, a node of the graph or a buffer to see what it came from and what became of it.");
+    if (this.selection.isEmpty)
+      return h(
+        "p",
+        { class: "faint" },
+        "Choose a line of the IR, a node of the graph or a buffer to see what it came from and what became of it.",
+      );
     if (!this.selection.ops.length) return h("p", { class: "faint" }, "No op begins on this line.");
     const stages = [];
     let last = "";
@@ -145,29 +255,78 @@ export class Inspector {
       last = all;
       stages.push(this.stage(k, ops, texts));
     }
-    const names = [...new Set(this.selection.ops.map((op) => opName(this.model.text(this.selection.snapshot, op))))].filter(Boolean);
-    const about = names.map((name) => h("p", { class: "about" }, h("code", {}, name), " ", h("span", { class: "faint" }, this.model.raw.ops[name] ?? "")));
+    const names = [
+      ...new Set(
+        this.selection.ops.map((op) => opName(this.model.text(this.selection.snapshot, op))),
+      ),
+    ].filter(Boolean);
+    const about = names.map((name) =>
+      h(
+        "p",
+        { class: "about" },
+        h("code", {}, name),
+        " ",
+        h("span", { class: "faint" }, this.model.raw.ops[name] ?? ""),
+      ),
+    );
     return [...about, this.sourceSummary(), h("ol", { class: "trail" }, ...stages)];
   }
 
   stage(k, ops, texts) {
     const name = k === 0 ? "input" : this.model.steps[k - 1].name;
-    const shown = texts.slice(0, MOST_LINES).map((text, j) =>
-      h("button", { type: "button", class: "code-line", onclick: () => this.choose(k, ops[j]) }, ...lineSpans(text.trim(), "mlir")));
-    const more = ops.length > MOST_LINES ? h("span", { class: "faint" }, `and ${(ops.length - MOST_LINES).toLocaleString("en")} more ops`) : "";
-    const gone = ops.length ? "" : h("span", { class: "faint" }, k < this.selection.snapshot ? "not there yet" : "gone");
-    return h("li", { class: k === this.selection.snapshot ? "here" : "" },
-      button(name, () => update({ pass: k - 1 }), { class: "stage" }), h("div", {}, ...shown, more, gone));
+    const shown = texts
+      .slice(0, MOST_LINES)
+      .map((text, j) =>
+        h(
+          "button",
+          { type: "button", class: "code-line", onclick: () => this.choose(k, ops[j]) },
+          ...lineSpans(text.trim(), "mlir"),
+        ),
+      );
+    const more =
+      ops.length > MOST_LINES
+        ? h(
+            "span",
+            { class: "faint" },
+            `and ${(ops.length - MOST_LINES).toLocaleString("en")} more ops`,
+          )
+        : "";
+    const gone = ops.length
+      ? ""
+      : h("span", { class: "faint" }, k < this.selection.snapshot ? "not there yet" : "gone");
+    return h(
+      "li",
+      { class: k === this.selection.snapshot ? "here" : "" },
+      button(name, () => update({ pass: k - 1 }), { class: "stage" }),
+      h("div", {}, ...shown, more, gone),
+    );
   }
 
   sourceSummary() {
     const lines = this.selection.sourceLines;
     if (!lines.length) return h("p", { class: "faint" }, "It has no place in the source.");
     const { source } = this.model;
-    const shown = lines.slice(0, 3).map((line) =>
-      h("button", { type: "button", class: "code-line", onclick: () => this.openSource(line) },
-        h("span", { class: "line-number" }, String(line + 1)), ...lineSpans(source.lines[line].trim(), source.kind)));
-    return h("div", { class: "from-source" }, h("span", { class: "stage" }, source.kind === "onnx" ? "node" : "source"), h("div", {}, ...shown, lines.length > 3 ? h("span", { class: "faint" }, `and ${lines.length - 3} more`) : ""));
+    const shown = lines
+      .slice(0, 3)
+      .map((line) =>
+        h(
+          "button",
+          { type: "button", class: "code-line", onclick: () => this.openSource(line) },
+          h("span", { class: "line-number" }, String(line + 1)),
+          ...lineSpans(source.lines[line].trim(), source.kind),
+        ),
+      );
+    return h(
+      "div",
+      { class: "from-source" },
+      h("span", { class: "stage" }, source.kind === "onnx" ? "node" : "source"),
+      h(
+        "div",
+        {},
+        ...shown,
+        lines.length > 3 ? h("span", { class: "faint" }, `and ${lines.length - 3} more`) : "",
+      ),
+    );
   }
 
   sourceView() {
@@ -188,8 +347,16 @@ export class Inspector {
 
   sourceRow(text, index) {
     const marked = this.selection.sourceLines.includes(index) || index === this.chosenSource;
-    return h("div", { class: "row line" }, h("span", { class: "number" }, String(index + 1)),
-      h("span", { class: `cell ${marked ? "chosen" : ""}`, onclick: () => this.fromSource(index) }, h("span", { class: "shift" }, ...lineSpans(text, this.model.source.kind))));
+    return h(
+      "div",
+      { class: "row line" },
+      h("span", { class: "number" }, String(index + 1)),
+      h(
+        "span",
+        { class: `cell ${marked ? "chosen" : ""}`, onclick: () => this.fromSource(index) },
+        h("span", { class: "shift" }, ...lineSpans(text, this.model.source.kind)),
+      ),
+    );
   }
 
   // Chooses what a line of the source is in the module shown, or in the input.
@@ -199,7 +366,11 @@ export class Inspector {
       for (const item of this.model.snapshots[snapshot]) {
         const op = item.part.places.findIndex((lines) => lines.includes(index));
         if (op < 0 || item.kind === "module") continue;
-        update({ at: snapshot, pass: snapshot === 0 ? -1 : state.pass, line: `${item.name}:${item.kind === "function" ? "" : item.kind}:${item.part.opLines[op] + 1}` });
+        update({
+          at: snapshot,
+          pass: snapshot === 0 ? -1 : state.pass,
+          line: `${item.name}:${item.kind === "function" ? "" : item.kind}:${item.part.opLines[op] + 1}`,
+        });
         return;
       }
     }

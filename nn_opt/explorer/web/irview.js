@@ -3,8 +3,10 @@
 import { button, h } from "./dom.js";
 import { lineSpans } from "./highlight.js";
 import { LongList } from "./list.js";
+import { Search } from "./search.js";
 import { buildRows, unifyRows, wordMarks } from "./rows.js";
 import { remember, remembered, state, update } from "./state.js";
+import { Stepper } from "./stepper.js";
 
 export class IrView {
   constructor(model, selection) {
@@ -12,30 +14,50 @@ export class IrView {
     this.selection = selection;
     this.fold = remembered("fold", "yes") === "yes";
     this.open = new Map();
-    this.query = "";
     this.value = null; // the name of a value that is marked wherever it is, and the part it is in
-    this.list = new LongList("IR before and after the pass", (row, index) => this.drawRow(row, index));
+    this.list = new LongList("IR before and after the pass", (row, index) =>
+      this.drawRow(row, index),
+    );
     this.unified = remembered("unified", "") === "yes";
     this.narrow = matchMedia("(max-width: 820px)");
     this.narrow.addEventListener("change", () => this.show());
-    this.functions = h("select", { id: "function", "aria-label": "Function", onchange: (event) => update({ fn: event.target.value }) });
+    this.functions = h("select", {
+      id: "function",
+      "aria-label": "Function",
+      onchange: (event) => update({ fn: event.target.value }),
+    });
     this.folding = button("Fold unchanged", () => this.setFold(!this.fold), { id: "fold" });
     this.splitting = button("Side by side", () => this.setUnified(!this.unified), { id: "split" });
-    this.search = h("input", {
-      type: "search", id: "search", placeholder: "Search (/)", "aria-label": "Search in the IR", autocomplete: "off",
-      oninput: (event) => this.find(event.target.value, 0), onkeydown: (event) => this.searchKey(event),
-    });
-    this.stepper = h("span", { class: "stepper", hidden: true });
-    this.found = h("span", { class: "found", role: "status" });
+    this.search = new Search(this);
+    this.stepper = new Stepper(this);
     this.bar = h(
-      "div", { class: "toolbar" }, this.functions, this.folding, this.splitting,
-      button("↑ change", () => this.jump(-1), { title: "previous change (p)", "aria-label": "Previous change" }),
-      button("↓ change", () => this.jump(1), { title: "next change (n)", "aria-label": "Next change" }),
-      this.stepper, this.search, this.found,
+      "div",
+      { class: "toolbar" },
+      this.functions,
+      this.folding,
+      this.splitting,
+      button("↑ change", () => this.jump(-1), {
+        title: "previous change (p)",
+        "aria-label": "Previous change",
+      }),
+      button("↓ change", () => this.jump(1), {
+        title: "next change (n)",
+        "aria-label": "Next change",
+      }),
+      this.stepper.element,
+      this.search.input,
+      this.search.found,
     );
     this.titles = h("div", { class: "pane-titles" });
     this.notice = h("div", { class: "notice", role: "alert", hidden: true });
-    this.element = h("section", { class: "view ir", "aria-label": "IR" }, this.bar, this.notice, this.titles, this.list.element);
+    this.element = h(
+      "section",
+      { class: "view ir", "aria-label": "IR" },
+      this.bar,
+      this.notice,
+      this.titles,
+      this.list.element,
+    );
   }
 
   get step() {
@@ -63,18 +85,34 @@ export class IrView {
 
   show() {
     const step = this.model.steps[this.step];
-    this.rewrite = state.rewrite === "" ? null : this.model.rewrite(this.step, Number(state.rewrite));
-    this.drawStepper(step);
+    this.rewrite =
+      state.rewrite === "" ? null : this.model.rewrite(this.step, Number(state.rewrite));
+    this.stepper.show(step);
     if (this.rewrite) {
       const { before, after } = this.rewrite;
-      this.fillRows([before], [after], true, { fn: "", fold: this.fold, open: this.open, diff: true, originOf: () => null }, step);
+      this.fillRows(
+        [before],
+        [after],
+        true,
+        { fn: "", fold: this.fold, open: this.open, diff: true, originOf: () => null },
+        step,
+      );
       return;
     }
     const [before, after] = this.snapshots;
-    const [left, right] = [before === null ? null : this.model.snapshots[before], this.model.snapshots[after]];
+    const [left, right] = [
+      before === null ? null : this.model.snapshots[before],
+      this.model.snapshots[after],
+    ];
     this.drawFunctions(left, right);
     const diff = before !== null && !!step?.changed;
-    const options = { fn: state.fn, fold: this.fold, open: this.open, diff, originOf: (item) => this.model.originOf(after, item) };
+    const options = {
+      fn: state.fn,
+      fold: this.fold,
+      open: this.open,
+      diff,
+      originOf: (item) => this.model.originOf(after, item),
+    };
     this.fillRows(left, right, diff, options, step);
   }
 
@@ -92,44 +130,36 @@ export class IrView {
     this.drawTitles(step, isPlain, isUnified);
     let columns = 0;
     for (const row of this.rows)
-      if (row.type === "line") columns = Math.max(columns, row.l >= 0 ? row.left.part.lines[row.l].length : 0, row.r >= 0 ? row.right.part.lines[row.r].length : 0);
+      if (row.type === "line")
+        columns = Math.max(
+          columns,
+          row.l >= 0 ? row.left.part.lines[row.l].length : 0,
+          row.r >= 0 ? row.right.part.lines[row.r].length : 0,
+        );
     this.list.show(this.rows, columns);
   }
 
   drawTitles(step, isPlain, isUnified) {
     if (this.rewrite) {
-      const names = isUnified ? [`what ${this.rewrite.pattern} did`] : [`before ${this.rewrite.pattern}`, `after ${this.rewrite.pattern}`];
+      const names = isUnified
+        ? [`what ${this.rewrite.pattern} did`]
+        : [`before ${this.rewrite.pattern}`, `after ${this.rewrite.pattern}`];
       this.titles.replaceChildren(...names.map((name) => h("span", {}, name)));
     } else if (!step) this.titles.replaceChildren(h("span", {}, "What was read"));
-    else if (isPlain) this.titles.replaceChildren(h("span", {}, step.error ? `What ${step.name} was given, or left` : `${step.name} changed nothing`));
+    else if (isPlain)
+      this.titles.replaceChildren(
+        h(
+          "span",
+          {},
+          step.error ? `What ${step.name} was given, or left` : `${step.name} changed nothing`,
+        ),
+      );
     else if (isUnified) this.titles.replaceChildren(h("span", {}, `what ${step.name} did`));
-    else this.titles.replaceChildren(h("span", {}, `before ${step.name}`), h("span", {}, `after ${step.name}`));
-  }
-
-  // Which rewrite of the pass is shown, and the way to others.
-  drawStepper(step) {
-    const count = step?.applications.length ?? 0;
-    this.stepper.hidden = !count;
-    if (!count) return;
-    if (!this.rewrite) {
-      this.stepper.replaceChildren(button(`Rewrite by rewrite (${count})`, () => this.goToRewrite(0), { id: "rewrites" }));
-      return;
-    }
-    const at = Number(state.rewrite);
-    const rest = step.left_out && at === count - 1 ? `, ${step.left_out} more are not kept` : "";
-    this.stepper.replaceChildren(
-      button("←", () => this.goToRewrite(at - 1), { "aria-label": "Previous rewrite", title: "previous rewrite (p)", disabled: at === 0 }),
-      h("span", {}, `${at + 1} of ${count}: `, h("code", {}, this.rewrite.pattern), rest),
-      button("→", () => this.goToRewrite(at + 1), { "aria-label": "Next rewrite", title: "next rewrite (n)", disabled: at === count - 1 }),
-      button("✕", () => update({ rewrite: "" }), { "aria-label": "The whole pass" }));
-  }
-
-  goToRewrite(number) {
-    const count = this.model.steps[this.step]?.applications.length ?? 0;
-    if (number < 0 || number >= count) return;
-    update({ rewrite: number });
-    const first = this.rows.findIndex((row) => row.type === "line" && !row.same);
-    if (first >= 0) this.list.reveal(first, true);
+    else
+      this.titles.replaceChildren(
+        h("span", {}, `before ${step.name}`),
+        h("span", {}, `after ${step.name}`),
+      );
   }
 
   drawFunctions(left, right) {
@@ -137,22 +167,37 @@ export class IrView {
     const changed = new Set();
     if (left) {
       const before = new Map(left.map((item) => [`${item.kind} ${item.name}`, item.number]));
-      for (const item of right) if (before.get(`${item.kind} ${item.name}`) !== item.number) changed.add(item.name);
+      for (const item of right)
+        if (before.get(`${item.kind} ${item.name}`) !== item.number) changed.add(item.name);
     }
-    const options = names.map((name) => h("option", { value: name }, `${changed.has(name) ? "● " : "   "}${name}`));
-    const gone = state.fn && !names.includes(state.fn) ? [h("option", { value: state.fn }, `${state.fn} (not here)`)] : [];
-    this.functions.replaceChildren(h("option", { value: "" }, `All functions (${names.length})`), ...options, ...gone);
+    const options = names.map((name) =>
+      h("option", { value: name }, `${changed.has(name) ? "● " : "   "}${name}`),
+    );
+    const gone =
+      state.fn && !names.includes(state.fn)
+        ? [h("option", { value: state.fn }, `${state.fn} (not here)`)]
+        : [];
+    this.functions.replaceChildren(
+      h("option", { value: "" }, `All functions (${names.length})`),
+      ...options,
+      ...gone,
+    );
     this.functions.value = state.fn;
   }
 
   drawRow(row, index) {
     if (row.type === "head") return this.drawHead(row);
     if (row.type === "fold")
-      return button(`⋯ ${row.count} unchanged lines`, () => this.unfold(row.id), { class: "row fold-row" });
+      return button(`⋯ ${row.count} unchanged lines`, () => this.unfold(row.id), {
+        class: "row fold-row",
+      });
     const kind = row.same ? "" : row.changed ? "modified" : row.l < 0 ? "added" : "removed";
     const marks = row.changed ? wordMarks(row) : null;
     const element = h("div", { class: `row line ${kind}`, data: { row: index } });
-    const [old, now] = [() => this.drawSide(row, "before", row.left, row.l, marks?.[0]), () => this.drawSide(row, "after", row.right, row.r, marks?.[1])];
+    const [old, now] = [
+      () => this.drawSide(row, "before", row.left, row.l, marks?.[0]),
+      () => this.drawSide(row, "after", row.right, row.r, marks?.[1]),
+    ];
     if (this.element.classList.contains("plain")) element.append(...now());
     else if (!this.element.classList.contains("unified")) element.append(...old(), ...now());
     else {
@@ -166,28 +211,71 @@ export class IrView {
   drawSide(row, side, item, line, words) {
     const [before, after] = this.snapshots;
     const empty = line < 0;
-    const level = empty || this.rewrite ? "" : this.selection.levelOf(side === "before" ? before : after, item, line);
+    const level =
+      empty || this.rewrite
+        ? ""
+        : this.selection.levelOf(side === "before" ? before : after, item, line);
     const classes = `cell ${side} ${empty ? "empty" : ""} ${level}`;
-    const number = h("span", { class: `number ${side} ${empty ? "empty" : ""}` }, empty ? "" : String(line + 1));
+    const number = h(
+      "span",
+      { class: `number ${side} ${empty ? "empty" : ""}` },
+      empty ? "" : String(line + 1),
+    );
     if (empty) return [number, h("span", { class: classes })];
     const text = item.part.lines[line];
-    const marks = [...(words ?? []).map(([from, to]) => [from, to, "word"]), ...this.hits(text), ...this.readers(item, text)];
+    const marks = [
+      ...(words ?? []).map(([from, to]) => [from, to, "word"]),
+      ...this.search.marks(text),
+      ...this.readers(item, text),
+    ];
     const inner = h("span", { class: "shift" }, ...lineSpans(text, "mlir", marks));
-    return [number, h("span", { class: classes, onclick: (event) => this.choose(side, item, line, event.target), ondblclick: (event) => this.follow(event.target) }, inner)];
+    return [
+      number,
+      h(
+        "span",
+        {
+          class: classes,
+          onclick: (event) => this.choose(side, item, line, event.target),
+          ondblclick: (event) => this.follow(event.target),
+        },
+        inner,
+      ),
+    ];
   }
 
   drawHead(row) {
     const { added, removed } = row.counts;
-    const counts = [added ? h("span", { class: "more" }, `+${added}`) : "", removed ? h("span", { class: "less" }, `−${removed}`) : ""];
-    const what = { function: "@", script: "schedule of @", other: "", module: "" }[row.item.kind] + (row.left && row.right && row.left.name !== row.right.name ? `${row.left.name} → @` : "") + row.item.name;
-    const note = !row.left && row.right && row.touched ? "new" : row.left && !row.right ? "gone" : row.touched || !row.left ? "" : "unchanged";
+    const counts = [
+      added ? h("span", { class: "more" }, `+${added}`) : "",
+      removed ? h("span", { class: "less" }, `−${removed}`) : "",
+    ];
+    const what =
+      { function: "@", script: "schedule of @", other: "", module: "" }[row.item.kind] +
+      (row.left && row.right && row.left.name !== row.right.name ? `${row.left.name} → @` : "") +
+      row.item.name;
+    const note =
+      !row.left && row.right && row.touched
+        ? "new"
+        : row.left && !row.right
+          ? "gone"
+          : row.touched || !row.left
+            ? ""
+            : "unchanged";
     return button(
-      [h("span", { class: "twist" }, row.expanded ? "▾" : "▸"), h("span", { class: "name" }, what), ...counts, h("span", { class: "note" }, note)],
+      [
+        h("span", { class: "twist" }, row.expanded ? "▾" : "▸"),
+        h("span", { class: "name" }, what),
+        ...counts,
+        h("span", { class: "note" }, note),
+      ],
       () => {
         this.open.set(row.id, !row.expanded);
         this.show();
       },
-      { class: `row head ${row.touched ? "touched" : ""}`, "aria-expanded": String(!!row.expanded) },
+      {
+        class: `row head ${row.touched ? "touched" : ""}`,
+        "aria-expanded": String(!!row.expanded),
+      },
     );
   }
 
@@ -198,20 +286,30 @@ export class IrView {
 
   choose(side, item, line, target) {
     const name = target.classList.contains("t-value") ? target.textContent : null;
-    this.value = name && !(this.value?.name === name && this.value.number === item.number) ? { name, number: item.number } : null;
+    this.value =
+      name && !(this.value?.name === name && this.value.number === item.number)
+        ? { name, number: item.number }
+        : null;
     const [before, after] = this.snapshots;
     const at = side === "before" ? before : after;
     const address = `${item.name}:${item.kind === "function" ? "" : item.kind}:${line + 1}`;
     this.list.refresh();
     if (this.rewrite) return;
     const again = !name && state.line === address && Number(state.at || -1) === at;
-    update(again ? { line: "", at: "" } : { line: address, at, tab: state.tab === "pass" ? "trail" : state.tab });
+    update(
+      again
+        ? { line: "", at: "" }
+        : { line: address, at, tab: state.tab === "pass" ? "trail" : state.tab },
+    );
   }
 
   // Shows the function that a symbol names.
   follow(target) {
-    const name = target.classList.contains("t-symbol") ? target.textContent.slice(1).replace(/^"|"$/g, "") : "";
-    if (this.model.functions(this.model.snapshots[this.snapshots[1]]).includes(name)) update({ fn: name, line: "", at: "" });
+    const name = target.classList.contains("t-symbol")
+      ? target.textContent.slice(1).replace(/^"|"$/g, "")
+      : "";
+    if (this.model.functions(this.model.snapshots[this.snapshots[1]]).includes(name))
+      update({ fn: name, line: "", at: "" });
   }
 
   // Where the marked value is defined or read in a line.
@@ -220,56 +318,27 @@ export class IrView {
     const found = [];
     const { name } = this.value;
     for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1))
-      if (!/[\w$.-]/.test(text[at + name.length] ?? "")) found.push([at, at + name.length, "same-value"]);
+      if (!/[\w$.-]/.test(text[at + name.length] ?? ""))
+        found.push([at, at + name.length, "same-value"]);
     return found;
-  }
-
-  hits(text) {
-    if (!this.query) return [];
-    const found = [];
-    const lower = text.toLowerCase();
-    for (let at = lower.indexOf(this.query); at >= 0 && found.length < 50; at = lower.indexOf(this.query, at + this.query.length))
-      found.push([at, at + this.query.length, "hit"]);
-    return found;
-  }
-
-  find(query, by) {
-    this.query = query.toLowerCase();
-    const places = [];
-    if (this.query)
-      this.rows.forEach((row, k) => {
-        if (row.type !== "line") return;
-        const texts = [row.l >= 0 ? row.left.part.lines[row.l] : "", row.r >= 0 ? row.right.part.lines[row.r] : ""];
-        if (texts.some((text) => text.toLowerCase().includes(this.query))) places.push(k);
-      });
-    this.hit = places.length ? ((by ? (this.hit ?? 0) + by : 0) + places.length) % places.length : 0;
-    this.found.textContent = this.query ? (places.length ? `${this.hit + 1} of ${places.length} lines` : "nothing found") : "";
-    this.onsearch?.(this.query);
-    if (places.length) this.list.reveal(places[this.hit], true);
-    else this.list.refresh();
-  }
-
-  searchKey(event) {
-    if (event.key === "Enter") this.find(this.search.value, event.shiftKey ? -1 : 1);
-    if (event.key === "Escape") {
-      this.search.value = "";
-      this.find("", 0);
-      this.list.scroller.focus();
-    }
-    event.stopPropagation();
   }
 
   // Goes to the next stretch of changed lines.
   jump(by) {
     if (this.rewrite) {
-      this.goToRewrite(Number(state.rewrite) + by);
+      this.stepper.go(Number(state.rewrite) + by);
       return;
     }
     const isChange = (k) => this.rows[k].type === "line" && !this.rows[k].same;
-    const starts = this.rows.map((_, k) => k).filter((k) => isChange(k) && (k === 0 || !isChange(k - 1)));
+    const starts = this.rows
+      .map((_, k) => k)
+      .filter((k) => isChange(k) && (k === 0 || !isChange(k - 1)));
     if (!starts.length) return;
     const at = this.jumped ?? -1;
-    const next = by > 0 ? starts.find((k) => k > at) ?? starts[0] : starts.findLast((k) => k < at) ?? starts[starts.length - 1];
+    const next =
+      by > 0
+        ? (starts.find((k) => k > at) ?? starts[0])
+        : (starts.findLast((k) => k < at) ?? starts[starts.length - 1]);
     this.jumped = next;
     this.list.reveal(next, true);
   }
@@ -286,7 +355,8 @@ export class IrView {
     const [before, after] = this.snapshots;
     const hits = (row) =>
       row.type === "line" &&
-      ((row.r >= 0 && this.selection.levelOf(after, row.right, row.r)) || (row.l >= 0 && before !== null && this.selection.levelOf(before, row.left, row.l)));
+      ((row.r >= 0 && this.selection.levelOf(after, row.right, row.r)) ||
+        (row.l >= 0 && before !== null && this.selection.levelOf(before, row.left, row.l)));
     let index = this.rows.findIndex(hits);
     if (index < 0 && this.openSelected()) {
       this.show();
@@ -303,8 +373,11 @@ export class IrView {
     if (op === undefined) return false;
     const { item } = this.model.place(after, op);
     if (state.fn && state.fn !== item.name) return false;
-    for (const row of this.rows) if (row.type === "head" && row.item === item) this.open.set(row.id, true);
-    for (const row of this.rows) if (row.type === "fold" && row.id.startsWith(`${item.kind} ${item.name} `)) this.open.set(row.id, true);
+    for (const row of this.rows)
+      if (row.type === "head" && row.item === item) this.open.set(row.id, true);
+    for (const row of this.rows)
+      if (row.type === "fold" && row.id.startsWith(`${item.kind} ${item.name} `))
+        this.open.set(row.id, true);
     return true;
   }
 }

@@ -18,7 +18,8 @@ export function layOut(nodes, edges) {
   }
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
     const down = sweep % 2 === 0;
-    for (const row of down ? rows : [...rows].reverse()) sortByNeighbours(row, down ? above : below);
+    for (const row of down ? rows : [...rows].reverse())
+      sortByNeighbours(row, down ? above : below);
   }
   placeAcross(rows, above, below);
   return placeDown(rows, nodes, edges, cells);
@@ -44,13 +45,20 @@ function assignLayers(nodes, edges) {
   }
   // What nothing leads to moves down to what reads it.
   for (const node of order.reverse())
-    if (!into[node].length && out[node].length) layers[node] = Math.min(...out[node].map((next) => layers[next])) - 1;
+    if (!into[node].length && out[node].length)
+      layers[node] = Math.min(...out[node].map((next) => layers[next])) - 1;
   return layers;
 }
 
 // An edge over several layers gets a cell in each of them.
 function withBends(nodes, edges, layers) {
-  const cells = nodes.map((node, k) => ({ node: k, layer: layers[k], width: node.width, height: node.height, x: 0 }));
+  const cells = nodes.map((node, k) => ({
+    node: k,
+    layer: layers[k],
+    width: node.width,
+    height: node.height,
+    x: 0,
+  }));
   const links = [];
   edges.forEach(([from, to], edge) => {
     let before = cells[from];
@@ -68,7 +76,9 @@ function withBends(nodes, edges, layers) {
 function sortByNeighbours(row, neighbours) {
   for (const cell of row) {
     const near = neighbours.get(cell) ?? [];
-    cell.key = near.length ? near.reduce((sum, other) => sum + other.order, 0) / near.length : cell.order;
+    cell.key = near.length
+      ? near.reduce((sum, other) => sum + other.order, 0) / near.length
+      : cell.order;
   }
   row.sort((one, two) => one.key - two.key || one.order - two.order);
   row.forEach((cell, k) => (cell.order = k));
@@ -113,7 +123,8 @@ function settle(row, neighbours) {
       blocks.pop();
     }
   });
-  for (const block of blocks) block.cells.forEach((cell, k) => (cell.x = block.x + block.offsets[k]));
+  for (const block of blocks)
+    block.cells.forEach((cell, k) => (cell.x = block.x + block.offsets[k]));
 }
 
 function placeDown(rows, nodes, edges, cells) {
@@ -124,7 +135,8 @@ function placeDown(rows, nodes, edges, cells) {
     for (const cell of row) {
       left = Math.min(left, cell.x - cell.width / 2);
       right = Math.max(right, cell.x + cell.width / 2);
-      if (cell.node >= 0) Object.assign(nodes[cell.node], { x: cell.x, y: y + (height - cell.height) / 2 });
+      if (cell.node >= 0)
+        Object.assign(nodes[cell.node], { x: cell.x, y: y + (height - cell.height) / 2 });
       else bends[cell.edge].push({ x: cell.x, top: y, bottom: y + height });
     }
     y += height + GAP.y;

@@ -12,12 +12,18 @@ export class LongList {
     this.rows = [];
     this.window = h("div", { class: "window" });
     this.sizer = h("div", { class: "sizer" }, this.window);
-    this.scroller = h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": label }, this.sizer);
+    this.scroller = h(
+      "div",
+      { class: "scroller", tabindex: 0, role: "region", "aria-label": label },
+      this.sizer,
+    );
     this.bar = h("div", { class: "sideways", "aria-hidden": "true" }, h("div", {}));
     this.element = h("div", { class: "long-list" }, this.scroller, this.bar);
     this.scroller.addEventListener("scroll", () => this.schedule(), { passive: true });
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.bar.addEventListener("scroll", () => this.element.style.setProperty("--shift", `${-this.bar.scrollLeft}px`));
+    this.bar.addEventListener("scroll", () =>
+      this.element.style.setProperty("--shift", `${-this.bar.scrollLeft}px`),
+    );
     new ResizeObserver(() => this.schedule()).observe(this.scroller);
   }
 

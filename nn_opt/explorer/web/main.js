@@ -16,7 +16,14 @@ import { Selection } from "./selection.js";
 import { readAddress, state, subscribe, update } from "./state.js";
 import { applyTheme, nextTheme } from "./theme.js";
 
-const VIEWS = { over: "Overview", ir: "IR", graph: "Graph", sched: "Schedules", memory: "Memory", code: "Code" };
+const VIEWS = {
+  over: "Overview",
+  ir: "IR",
+  graph: "Graph",
+  sched: "Schedules",
+  memory: "Memory",
+  code: "Code",
+};
 
 class App {
   constructor(model) {
@@ -32,11 +39,22 @@ class App {
       memory: new MemoryView(model, this.selection),
       code: new CodeView(model, this.selection),
     };
-    this.views.ir.onsearch = (query) => this.passes.markHits(query);
+    this.views.ir.search.onsearch = (query) => this.passes.markHits(query);
     this.help = helpDialog();
-    this.theme = button("Theme", () => this.nextTheme(), { title: "light, dark, or as the system is (t)" });
-    this.tabs = h("div", { class: "tabs views", role: "tablist", "aria-label": "Views" },
-      ...Object.entries(VIEWS).map(([key, title], k) => button(title, () => update({ view: key }), { role: "tab", id: `view-${key}`, title: `${title} (${k + 1})` })));
+    this.theme = button("Theme", () => this.nextTheme(), {
+      title: "light, dark, or as the system is (t)",
+    });
+    this.tabs = h(
+      "div",
+      { class: "tabs views", role: "tablist", "aria-label": "Views" },
+      ...Object.entries(VIEWS).map(([key, title], k) =>
+        button(title, () => update({ view: key }), {
+          role: "tab",
+          id: `view-${key}`,
+          title: `${title} (${k + 1})`,
+        }),
+      ),
+    );
     this.stage = h("div", { class: "stage-area", role: "tabpanel" });
     this.element = this.frame();
     this.nameTheme(applyTheme());
@@ -44,12 +62,30 @@ class App {
 
   frame() {
     const { source, error } = this.model.raw;
-    const failed = error ? h("span", { class: "failure", role: "alert" }, error.split("\n")[0]) : "";
-    return h("div", { class: "frame" },
-      h("header", {}, h("strong", {}, "nn-opt"), h("span", { class: "title" }, source.name), failed, h("span", { class: "space" }),
-        this.theme, button("?", () => this.help.showModal(), { "aria-label": "Help", id: "help", title: "keys (?)" })),
+    const failed = error
+      ? h("span", { class: "failure", role: "alert" }, error.split("\n")[0])
+      : "";
+    return h(
+      "div",
+      { class: "frame" },
+      h(
+        "header",
+        {},
+        h("strong", {}, "nn-opt"),
+        h("span", { class: "title" }, source.name),
+        failed,
+        h("span", { class: "space" }),
+        this.theme,
+        button("?", () => this.help.showModal(), {
+          "aria-label": "Help",
+          id: "help",
+          title: "keys (?)",
+        }),
+      ),
       this.passes.element,
-      h("main", {}, this.tabs, this.stage, this.inspector.element), this.help);
+      h("main", {}, this.tabs, this.stage, this.inspector.element),
+      this.help,
+    );
   }
 
   nextTheme() {
@@ -57,7 +93,9 @@ class App {
   }
 
   nameTheme(name) {
-    this.theme.textContent = { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" }[name];
+    this.theme.textContent = { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" }[
+      name
+    ];
   }
 
   get view() {
@@ -65,7 +103,10 @@ class App {
   }
 
   changed(keys) {
-    if (["line", "at", "side", "fn"].some((key) => keys.has(key)) || (keys.has("pass") && state.at === "")) {
+    if (
+      ["line", "at", "side", "fn"].some((key) => keys.has(key)) ||
+      (keys.has("pass") && state.at === "")
+    ) {
       this.selection.read();
       this.inspector.selectionChanged();
     }
@@ -74,13 +115,18 @@ class App {
       this.passes.reveal();
     }
     if (["pass", "view", "fn", "rewrite"].some((key) => keys.has(key))) this.showView();
-    if (["line", "at", "pass", "view", "fn"].some((key) => keys.has(key)) && !this.selection.isEmpty) this.view.revealSelection();
+    if (
+      ["line", "at", "pass", "view", "fn"].some((key) => keys.has(key)) &&
+      !this.selection.isEmpty
+    )
+      this.view.revealSelection();
     else if (keys.has("line")) this.view.revealSelection();
     this.inspector.show();
   }
 
   showView() {
-    for (const tab of this.tabs.children) tab.setAttribute("aria-selected", String(tab.id === `view-${state.view}`));
+    for (const tab of this.tabs.children)
+      tab.setAttribute("aria-selected", String(tab.id === `view-${state.view}`));
     if (this.stage.firstChild !== this.view.element) this.stage.replaceChildren(this.view.element);
     this.view.show();
   }
@@ -96,21 +142,28 @@ class App {
 
   actions() {
     const { ir } = this.views;
-    const views = Object.fromEntries(Object.keys(VIEWS).map((key, k) => [String(k + 1), () => update({ view: key })]));
+    const views = Object.fromEntries(
+      Object.keys(VIEWS).map((key, k) => [String(k + 1), () => update({ view: key })]),
+    );
     const search = () => {
       update({ view: "ir" });
       ir.search.focus();
-      ir.search.select();
     };
     return {
-      ...views, "/": search,
-      j: () => this.passes.move(1), k: () => this.passes.move(-1),
-      n: () => this.next(1), p: () => this.next(-1),
+      ...views,
+      "/": search,
+      j: () => this.passes.move(1),
+      k: () => this.passes.move(-1),
+      n: () => this.next(1),
+      p: () => this.next(-1),
       c: () => this.passes.setChangedOnly(!this.passes.changedOnly),
       f: () => ir.setFold(!ir.fold),
-      "[": () => this.moveFunction(-1), "]": () => this.moveFunction(1),
-      i: () => this.element.classList.toggle("no-inspector"), b: () => this.element.classList.toggle("no-sidebar"),
-      t: () => this.nextTheme(), "?": () => this.help.showModal(),
+      "[": () => this.moveFunction(-1),
+      "]": () => this.moveFunction(1),
+      i: () => this.element.classList.toggle("no-inspector"),
+      b: () => this.element.classList.toggle("no-sidebar"),
+      t: () => this.nextTheme(),
+      "?": () => this.help.showModal(),
       Escape: () => update({ line: "", at: "" }),
     };
   }
@@ -122,7 +175,10 @@ class App {
 
   moveFunction(by) {
     const [before, after] = this.views.ir.snapshots;
-    const names = ["", ...this.model.functions(this.model.snapshots[before ?? after], this.model.snapshots[after])];
+    const names = [
+      "",
+      ...this.model.functions(this.model.snapshots[before ?? after], this.model.snapshots[after]),
+    ];
     update({ fn: names[(names.indexOf(state.fn) + by + names.length) % names.length] });
   }
 }

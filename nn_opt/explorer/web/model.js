@@ -102,13 +102,22 @@ export class Model {
   rewrite(step, number) {
     const made = this.steps[step]?.applications[number];
     if (!made) return null;
-    const earlier = this.steps[step].applications.slice(0, number).findLastIndex((other) => other.function === made.function);
+    const earlier = this.steps[step].applications
+      .slice(0, number)
+      .findLastIndex((other) => other.function === made.function);
     const texts = this.raw.texts;
-    const start = () => this.snapshots[step].find((item) => item.kind === "function" && item.name === made.function)?.part.lines.map((line) => line.replace(/^ {2}/, "")) ?? [];
+    const start = () =>
+      this.snapshots[step]
+        .find((item) => item.kind === "function" && item.name === made.function)
+        ?.part.lines.map((line) => line.replace(/^ {2}/, "")) ?? [];
     const linesOf = (k) => this.steps[step].applications[k].text.map((line) => texts[line]);
     return {
       pattern: made.pattern,
-      before: textItem(made.function, earlier < 0 ? start() : linesOf(earlier), `${step} ${number} before`),
+      before: textItem(
+        made.function,
+        earlier < 0 ? start() : linesOf(earlier),
+        `${step} ${number} before`,
+      ),
       after: textItem(made.function, linesOf(number), `${step} ${number} after`),
     };
   }
@@ -142,7 +151,8 @@ export class Model {
 
   // The part of the snapshot before that the first op of a part came from.
   originOf(snapshot, item) {
-    const [origin] = snapshot > 0 && item.part.opLines.length ? this.parents(snapshot)[item.first] : [];
+    const [origin] =
+      snapshot > 0 && item.part.opLines.length ? this.parents(snapshot)[item.first] : [];
     return origin === undefined ? null : this.item(snapshot - 1, origin);
   }
 
@@ -180,7 +190,13 @@ export class Model {
 }
 
 function textItem(name, lines, number) {
-  return { name, kind: "function", number, position: 0, part: { lines, opsAt: () => [], opLines: [] } };
+  return {
+    name,
+    kind: "function",
+    number,
+    position: 0,
+    part: { lines, opsAt: () => [], opLines: [] },
+  };
 }
 
 function follow(table, ops) {

@@ -11,7 +11,9 @@ export class PassList {
     this.slowest = Math.max(...model.steps.map((step) => step.seconds), 1e-9);
     this.list = h("div", { class: "passes", role: "tree", "aria-label": "Passes" });
     this.list.addEventListener("keydown", (event) => this.arrow(event));
-    this.toggle = button("Changed only", () => this.setChangedOnly(!this.changedOnly), { id: "changed-only" });
+    this.toggle = button("Changed only", () => this.setChangedOnly(!this.changedOnly), {
+      id: "changed-only",
+    });
     const changed = model.steps.filter((step) => step.changed).length;
     this.element = h(
       "nav",
@@ -19,7 +21,11 @@ export class PassList {
       h(
         "div",
         { class: "sidebar-head" },
-        h("span", { class: "summary" }, `${model.steps.length} passes, ${changed} changed the module, ${duration(model.seconds)}`),
+        h(
+          "span",
+          { class: "summary" },
+          `${model.steps.length} passes, ${changed} changed the module, ${duration(model.seconds)}`,
+        ),
         this.toggle,
       ),
       this.list,
@@ -35,7 +41,9 @@ export class PassList {
 
   // The numbers of the passes in sight, from -1: the input.
   get visible() {
-    const numbers = this.model.steps.filter((step) => this.isShown(step)).map((step) => step.number);
+    const numbers = this.model.steps
+      .filter((step) => this.isShown(step))
+      .map((step) => step.number);
     return [-1, ...numbers];
   }
 
@@ -62,7 +70,13 @@ export class PassList {
 
   draw() {
     this.toggle.setAttribute("aria-pressed", String(this.changedOnly));
-    const input = this.row({ number: -1, name: "input", changed: true, seconds: null, opsAfter: this.model.steps[0]?.opsBefore ?? null });
+    const input = this.row({
+      number: -1,
+      name: "input",
+      changed: true,
+      seconds: null,
+      opsAfter: this.model.steps[0]?.opsBefore ?? null,
+    });
     this.list.replaceChildren(input, ...this.members(this.model.raw.pipeline, 1, "p"));
     this.reveal();
   }
@@ -77,11 +91,16 @@ export class PassList {
   }
 
   group(member, level, path) {
-    const steps = leaves(member).filter((leaf) => leaf.step !== null).map((leaf) => this.model.steps[leaf.step]);
+    const steps = leaves(member)
+      .filter((leaf) => leaf.step !== null)
+      .map((leaf) => this.model.steps[leaf.step]);
     const open = !this.closed.has(path);
     const head = button(
-      [h("span", { class: "twist" }, open ? "▾" : "▸"), h("span", { class: "name" }, member.name),
-       h("span", { class: "time" }, duration(steps.reduce((sum, step) => sum + step.seconds, 0)))],
+      [
+        h("span", { class: "twist" }, open ? "▾" : "▸"),
+        h("span", { class: "name" }, member.name),
+        h("span", { class: "time" }, duration(steps.reduce((sum, step) => sum + step.seconds, 0))),
+      ],
       () => {
         open ? this.closed.add(path) : this.closed.delete(path);
         this.draw();
@@ -92,7 +111,12 @@ export class PassList {
   }
 
   skipped(member, level) {
-    return h("div", { class: "pass skipped", role: "treeitem", "aria-level": level, title: "did not run" }, h("span", { class: "mark" }), h("span", { class: "name" }, member.name));
+    return h(
+      "div",
+      { class: "pass skipped", role: "treeitem", "aria-level": level, title: "did not run" },
+      h("span", { class: "mark" }),
+      h("span", { class: "name" }, member.name),
+    );
   }
 
   row(step, level = 1) {
@@ -100,18 +124,28 @@ export class PassList {
     const status = step.error ? "failed" : step.changed ? "changed" : "unchanged";
     const element = button(
       [
-        h("span", { class: "mark", "aria-hidden": "true" }, step.error ? "✕" : step.changed ? "●" : "○"),
+        h(
+          "span",
+          { class: "mark", "aria-hidden": "true" },
+          step.error ? "✕" : step.changed ? "●" : "○",
+        ),
         h("span", { class: "name" }, step.name),
         h("span", { class: "delta" }, ...deltaText(step)),
         h("span", { class: "time" }, step.seconds === null ? "" : duration(step.seconds)),
       ],
       () => update({ pass: step.number }),
       {
-        class: `pass ${status}`, role: "treeitem", "aria-level": level, "aria-selected": String(current),
-        "aria-label": `${step.name}, ${status}`, title: tooltip(step), data: { pass: step.number },
+        class: `pass ${status}`,
+        role: "treeitem",
+        "aria-level": level,
+        "aria-selected": String(current),
+        "aria-label": `${step.name}, ${status}`,
+        title: tooltip(step),
+        data: { pass: step.number },
       },
     );
-    if (step.seconds !== null) element.style.setProperty("--share", `${(100 * step.seconds) / this.slowest}%`);
+    if (step.seconds !== null)
+      element.style.setProperty("--share", `${(100 * step.seconds) / this.slowest}%`);
     return element;
   }
 
@@ -137,10 +171,17 @@ function leaves(member) {
 }
 
 function deltaText(step) {
-  if (step.opsBefore === undefined) return step.opsAfter === null ? [""] : [step.opsAfter.toLocaleString("en")];
+  if (step.opsBefore === undefined)
+    return step.opsAfter === null ? [""] : [step.opsAfter.toLocaleString("en")];
   const delta = step.opsAfter - step.opsBefore;
   if (delta === 0) return [""];
-  return [h("span", { class: delta > 0 ? "more" : "less" }, `${delta > 0 ? "+" : "−"}${Math.abs(delta).toLocaleString("en")}`)];
+  return [
+    h(
+      "span",
+      { class: delta > 0 ? "more" : "less" },
+      `${delta > 0 ? "+" : "−"}${Math.abs(delta).toLocaleString("en")}`,
+    ),
+  ];
 }
 
 function tooltip(step) {

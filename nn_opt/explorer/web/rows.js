@@ -43,7 +43,11 @@ export function compareParts(left, right) {
     const pairs =
       left.number === right.number
         ? left.part.lines.map((_, k) => [k, k])
-        : matchChanged(alignLines(left.part.lines, right.part.lines), left.part.lines, right.part.lines);
+        : matchChanged(
+            alignLines(left.part.lines, right.part.lines),
+            left.part.lines,
+            right.part.lines,
+          );
     aligned.set(key, pairs);
   }
   return aligned.get(key);
@@ -52,7 +56,7 @@ export function compareParts(left, right) {
 // Puts removed lines beside the added ones that follow them.
 function matchChanged(pairs, left, right) {
   const found = [];
-  for (let k = 0; k < pairs.length; ) {
+  for (let k = 0; k < pairs.length;) {
     if (pairs[k][0] >= 0 && pairs[k][1] >= 0) {
       found.push(pairs[k++]);
       continue;
@@ -68,8 +72,12 @@ function matchChanged(pairs, left, right) {
 
 // Removed and added lines are beside each other where they hold the same op, in the same order.
 function pairByName(gone, come, left, right, found) {
-  const names = (lines, numbers) => numbers.map((line) => opName(lines[line]) || lines[line].trim().slice(0, 8));
-  const common = gone.length * come.length > MOST_PAIRS ? [] : commonWords(names(left, gone), names(right, come));
+  const names = (lines, numbers) =>
+    numbers.map((line) => opName(lines[line]) || lines[line].trim().slice(0, 8));
+  const common =
+    gone.length * come.length > MOST_PAIRS
+      ? []
+      : commonWords(names(left, gone), names(right, come));
   let [i, j] = [0, 0];
   for (const [nextI, nextJ] of [...common, [gone.length, come.length]]) {
     while (i < nextI) found.push([gone[i++], -1, true]);
@@ -121,12 +129,20 @@ function isOpen(item, touched, options) {
 
 function lineRow(left, right, [l, r, changed], options) {
   const same = l >= 0 && r >= 0 && !changed;
-  return { type: "line", left, right, l, r, same: same || !options.diff, changed: changed && l >= 0 && r >= 0 };
+  return {
+    type: "line",
+    left,
+    right,
+    l,
+    r,
+    same: same || !options.diff,
+    changed: changed && l >= 0 && r >= 0,
+  };
 }
 
 function pushFolded(rows, left, right, pairs, id, options) {
   const isSame = (pair) => pair[0] >= 0 && pair[1] >= 0 && !pair[2];
-  for (let k = 0; k < pairs.length; ) {
+  for (let k = 0; k < pairs.length;) {
     if (!isSame(pairs[k])) {
       rows.push(lineRow(left, right, pairs[k++], options));
       continue;
@@ -167,6 +183,9 @@ export function unifyRows(rows) {
 // The words that changed in a row's two lines.
 export function wordMarks(row) {
   if (row.twin) return wordMarks(row.twin);
-  if (row.marks === undefined) row.marks = row.changed ? changedWords(row.left.part.lines[row.l], row.right.part.lines[row.r]) : null;
+  if (row.marks === undefined)
+    row.marks = row.changed
+      ? changedWords(row.left.part.lines[row.l], row.right.part.lines[row.r])
+      : null;
   return row.marks;
 }

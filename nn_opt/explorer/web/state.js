@@ -1,6 +1,15 @@
 // What is shown: a handful of values that are also the address, so that links lead to them.
 
-const DEFAULTS = { pass: "", view: "ir", fn: "", side: "after", line: "", at: "", rewrite: "", tab: "pass" };
+const DEFAULTS = {
+  pass: "",
+  view: "ir",
+  fn: "",
+  side: "after",
+  line: "",
+  at: "",
+  rewrite: "",
+  tab: "pass",
+};
 
 const listeners = [];
 export const state = { ...DEFAULTS };
