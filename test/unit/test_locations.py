@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx_text import parse as parse_onnx
-from xdsl.dialects import arith
+from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnknownLoc, UnregisteredOp, i32
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
@@ -33,6 +33,7 @@ from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.target import set_target, target_named
 from nn_opt.ir.verify import verify
+from nn_opt.kernels import kernels_of
 from nn_opt.pipelines import PIPELINES, expand, run_passes
 from nn_opt.plans import make_plan, steps_of
 from nn_opt.registry import PASSES
@@ -245,3 +246,24 @@ def test_ops_of_a_kernel_that_nodes_share_are_of_all_of_them():
     (kernel,) = (op for op in module.ops if isinstance(op, FuncOp) and "kernel" in op.attributes)
     for op in kernel.walk():
         assert list(node_names(op.location)) == ["MatMul_0", "MatMul_1"]
+
+
+@pytest.mark.parametrize("model", ["resnet18", "bert_tiny", "lstm"])
+def test_each_instruction_is_of_a_node_of_its_kernel_and_each_node_has_one(model: str):
+    context, module = make_context(), import_model(models.build_small(model))
+    passes = expand("compile")
+    outlined = [step.name for step in passes].index("outline-kernels") + 1
+    run_passes(context, module, passes[:outlined])
+    nodes: dict[str, set[str]] = {}
+    for kernel in kernels_of(module):
+        nodes.setdefault(kernel.name, set()).update(kernel.nodes)
+    run_passes(context, module, passes[outlined:])
+    found: dict[str, set[str]] = {}
+    for function in (op for op in module.ops if isinstance(op, llvm.FuncOp) and op.body.blocks):
+        name = function.sym_name.data.split(".par")[0]
+        for op in function.body.walk():
+            names = set(node_names(op.location))
+            assert names or isinstance(op, llvm.AddressOfOp) or name == "nn_main"
+            found.setdefault(name, set()).update(names)
+    del found["nn_main"]
+    assert found == nodes
