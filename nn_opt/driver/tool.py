@@ -17,11 +17,12 @@ from nn_opt.driver.reproducer import internal_error, recorded_arguments
 from nn_opt.driver.sources import SPLIT, Chunk, load, numbered_text, read_chunks
 from nn_opt.driver.streams import write_output
 from nn_opt.instruments.remarks import Remarks, report
-from nn_opt.ir.diagnostics import Diagnostic, DiagnosticError, diagnostics_of
+from nn_opt.ir.diagnostics import Diagnostic, DiagnosticError, diagnostics_of, read_diagnostics
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.remarks import Remark
 from nn_opt.ir.verify import verify
+from nn_opt.ir.watching import attempt_of
 from nn_opt.pipeline import Pipeline
 from nn_opt.plans import print_plan
 
@@ -169,8 +170,12 @@ def _worded(error: Exception, chunk: Chunk, observers: Observers) -> list[Diagno
         *others, last = diagnostics_of(error)
     else:
         others, last = [], internal_error(chunk.filename, error, observers.progress.step)
+    notes = list(last.notes)
+    if attempt := attempt_of(error):
+        notes += read_diagnostics(attempt)
     if note := observers.note:
-        last = replace(last, notes=(*last.notes, Diagnostic("note", "", note)))
+        notes.append(Diagnostic("note", "", note))
+    last = replace(last, notes=tuple(notes))
     return [replace(found, place=found.place or chunk.filename) for found in (*others, last)]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
 
 from nn_opt.instrument import Instrument
 from nn_opt.instruments.counters import DebugCounter
@@ -72,7 +73,8 @@ class CrashReproducer(Instrument):
     def pass_failed(self, step: ModulePass, module: ModuleOp, error: Exception) -> None:
         if self._module is None:
             return
-        failure = str(error).split("\n")[0]
+        what = "" if isinstance(error, DiagnosticException) else f"{type(error).__name__}: "
+        failure = f"{what}{error}".split("\n")[0]
         head = f"// Replay it with nn-opt --run-reproducer. It ended in: {failure}\n"
         pipeline = f"--pass-pipeline={pipeline_text(self._pending)}"
         try:

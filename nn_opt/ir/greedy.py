@@ -27,7 +27,7 @@ from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.folding import Folds, folder_of, is_constant
 from nn_opt.ir.locations import current_place, fused, set_place
 from nn_opt.ir.surgery import QuickRewriter
-from nn_opt.ir.watching import Watched, Watcher
+from nn_opt.ir.watching import Watched, Watcher, note_attempt, title_of
 
 Apply: TypeAlias = Callable[[Any, PatternRewriter], None]
 Sweep: TypeAlias = Callable[[Region, PatternRewriterListener], bool]
@@ -226,7 +226,11 @@ class Greedy:
                 constant = reads_constant(op) if constant is None else constant
                 if not constant:
                     continue
-            step.apply(op, rewriter)
+            try:
+                step.apply(op, rewriter)
+            except Exception as error:  # any: what is wrong is told on, with a place
+                note_attempt(error, step.pattern, op)
+                raise
             if rewriter.has_done_action:
                 self._note_match(op, step)
                 return
@@ -249,10 +253,9 @@ class Greedy:
             self.matched()
         self._count += 1
         if self._count > self._limit - _SHOWN and not self.once:
-            self._recent.append(type(step.pattern).__name__)
+            self._recent.append(title_of(step.pattern))
             if self._count > self._limit:
-                names = " and ".join(sorted(set(self._recent)))
-                problem = f"{names} go on after {self._count} rewrites: one undoes the other's work"
+                problem = _endless(sorted(set(self._recent)), self._count)
                 hint = "a pattern must not match what another one, or itself, makes"
                 raise PassFailedException(complaint(op, problem, hint=hint))
 
@@ -312,6 +315,12 @@ class Greedy:
         self._push(value.op)
         if other is not None:
             self._push(other)
+
+
+def _endless(names: Sequence[str], count: int) -> str:
+    if len(names) == 1:
+        return f"{names[0]} goes on after {count} rewrites: it matches its own work"
+    return f"{' and '.join(names)} go on after {count} rewrites: one undoes the other's work"
 
 
 def _resolved(pattern: RewritePattern, op_type: type[Operation]) -> Sequence[RewritePattern]:

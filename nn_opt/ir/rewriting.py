@@ -17,7 +17,7 @@ from nn_opt.ir.locations import current_place, set_place
 from nn_opt.ir.locations import fuse_locations as fuse_locations
 from nn_opt.ir.locations import located as located
 from nn_opt.ir.sidecar import let_go
-from nn_opt.ir.watching import active_watchers, watched
+from nn_opt.ir.watching import active_watchers, note_attempt, watched
 
 Rule: TypeAlias = Callable[[Any, PatternRewriter], None]
 """What a conversion does with one type of op: replace or erase it through the rewriter."""
@@ -74,9 +74,12 @@ def convert(root: Operation, rules: Mapping[type[Operation], Rule], *, inner_fir
             rewriter = PatternRewriter(InsertPoint.before(op))
             rewriter.extend_from_listener(listener)
             rule = rules[type(op)]
-            if watchers:
-                rule = watched(rule, watchers)
-            rule(op, rewriter)
+            apply = watched(rule, watchers) if watchers else rule
+            try:
+                apply(op, rewriter)
+            except Exception as error:  # any: what is wrong is told on, with a place
+                note_attempt(error, rule, op)
+                raise
             if counter is not None and rewriter.has_done_action:
                 counter.count(what)
     finally:

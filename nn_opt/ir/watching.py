@@ -11,6 +11,10 @@ from typing import Any, Protocol, TypeAlias
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from nn_opt.ir.diagnostics import locate
+
+_ATTEMPT = " was tried here"
+
 Rule: TypeAlias = Callable[[Any, PatternRewriter], None]
 Tried: TypeAlias = RewritePattern | Rule
 """What is tried on an op: a pattern, or the rule of a conversion."""
@@ -20,6 +24,18 @@ def title_of(tried: Tried) -> str:
     """Return the name of a pattern or rule, as its author wrote it."""
     name = getattr(tried, "name", None) or getattr(tried, "__name__", None)
     return name if isinstance(name, str) else type(tried).__name__
+
+
+def note_attempt(error: Exception, tried: Tried, op: Operation) -> None:
+    """Note on an error what was tried, and where; a message with a place says that already."""
+    if ": error: " not in str(error):
+        error.add_note(f"{locate(op)}: note: {op.name}: {title_of(tried)}{_ATTEMPT}")
+
+
+def attempt_of(error: BaseException) -> str:
+    """Return what `note_attempt` has noted; nothing if it has not."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    return next((note for note in notes if note.endswith(_ATTEMPT)), "")
 
 
 class Watcher(Protocol):

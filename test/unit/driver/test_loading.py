@@ -144,3 +144,22 @@ def test_a_reproducer_loads_the_file_again(folder: Path, capsys: pytest.CaptureF
     assert "--disable-pass=cse" in head
     again = refused(capsys, "--run-reproducer", "crash.mlir")
     assert again.startswith("my_passes.py:9: error: AttributeError")
+
+
+@pytest.mark.parametrize("mistake", ["op.no_such_name", "raise VerifyException('not so')"])
+def test_a_rewrite_that_fails_says_on_which_op(
+    folder: Path, capsys: pytest.CaptureFixture[str], mistake: str
+):
+    imports = "from xdsl.utils.exceptions import VerifyException\n"
+    body = f'    """Drop a relu."""\n    {mistake}\n'
+    text = PASS.replace('    """Drop a relu."""\n', body)
+    (folder / "my_passes.py").write_text(imports + text)
+    said = refused(capsys, "--load=my_passes.py", "--mine", "in.mlir")
+    assert "in.mlir:2:8: note: graph.relu: mine was tried here\n  %y = graph.relu" in said
+
+
+def test_a_rewrite_that_has_no_end_is_named(folder: Path, capsys: pytest.CaptureFixture[str]):
+    text = PASS.replace("op, [], [op.x]", "op, graph.ReluOp(op.x)")
+    (folder / "my_passes.py").write_text(text)
+    said = refused(capsys, "--load=my_passes.py", "--mine", "in.mlir")
+    assert said.startswith("in.mlir:2:8: error: graph.relu: mine goes on after ")

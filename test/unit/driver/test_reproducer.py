@@ -55,6 +55,7 @@ def test_an_internal_error_is_replayed(
     assert main(["--canonicalize", "--cse", "--dce", f"--crash-reproducer={file}", broken]) == 1
     said = capsys.readouterr().err
     text = file.read_text()
+    assert "It ended in: KeyError: 'no such thing" in text
     assert "builtin.module(cse,dce)" in text
     assert "arith.mulf" in text
     assert main(["--run-reproducer", str(file)]) == 1

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.rewriting import convert, rewrite
-from nn_opt.ir.watching import Tried, title_of, watching
+from nn_opt.ir.watching import Tried, attempt_of, title_of, watching
 
 TEXT = """func.func @f(%a: i32) -> i32 {
   %b = arith.muli %a, %a : i32
@@ -64,3 +65,23 @@ def test_rules_of_conversions_are_seen():
     assert notes.lines == lines
     convert(module, {arith.MuliOp: keep})
     assert notes.lines == lines  # nobody looks on any more
+
+
+def test_an_error_names_what_was_tried_and_where():
+    class Fails(RewritePattern):
+        name = "fails"
+
+        @op_type_rewrite_pattern
+        def match_and_rewrite(self, op: arith.AddiOp, rewriter: PatternRewriter, /):
+            raise KeyError(op.name)
+
+    def fails(op: arith.AddiOp, rewriter: PatternRewriter):
+        raise KeyError(op.name)
+
+    note = "m.mlir:3:8: note: arith.addi: fails was tried here"
+    with pytest.raises(KeyError) as caught:
+        rewrite(parse_module(make_context(), TEXT, "m.mlir"), Fails())
+    assert attempt_of(caught.value) == note
+    with pytest.raises(KeyError) as caught:
+        convert(parse_module(make_context(), TEXT, "m.mlir"), {arith.AddiOp: fails})
+    assert attempt_of(caught.value) == note
