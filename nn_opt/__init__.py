@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nn_opt.instrument import Instrument as Instrument
     from nn_opt.instruments.counters import DebugCounter as DebugCounter
     from nn_opt.instruments.counters import DisablePass as DisablePass
+    from nn_opt.instruments.locating import VerifyLocations as VerifyLocations
     from nn_opt.instruments.patterns import PatternStatistics as PatternStatistics
     from nn_opt.instruments.patterns import PrintPatterns as PrintPatterns
     from nn_opt.instruments.printing import PrintChanges as PrintChanges
@@ -77,6 +78,7 @@ _PUBLIC = {
     "Timing": "nn_opt.instruments.timing",
     "VerifyEach": "nn_opt.instruments.verifying",
     "VerifyException": "xdsl.utils.exceptions",
+    "VerifyLocations": "nn_opt.instruments.locating",
     "compile": "nn_opt.compiler",
     "explore": "nn_opt.explorer",
     "import_model": "nn_opt.frontends.onnx",
@@ -113,6 +115,7 @@ __all__ = [
     "Timing",
     "VerifyEach",
     "VerifyException",
+    "VerifyLocations",
     "__version__",
     "compile",
     "explore",

@@ -56,6 +56,7 @@ class Options:
     print_op_generic: bool
     print_locations: bool
     debug_info: bool
+    verify_locations: bool
     list_passes: bool
     pass_help: str | None
     show_dialects: str | None
@@ -210,6 +211,7 @@ def _add_switches(parser: argparse.ArgumentParser) -> None:
         "allow-unregistered-dialect": "accept operations that no dialect defines",
         "print-op-generic": "print the generic form of every operation",
         "print-locations": "print the source location of every operation",
+        "verify-locations": "refuse a pass that makes operations without a location",
         "debug-info": "with --emit=llvm-ir, add the file, line and node of each instruction",
         "print-patterns": "print a line for each pattern that changes something, to stderr",
         "list-passes": "print the passes and pipelines, and stop",

@@ -100,6 +100,10 @@ class Observers:
             from nn_opt.check import Check
 
             found.append(Check(options.check))
+        if options.verify_locations:
+            from nn_opt.instruments.locating import VerifyLocations
+
+            found.append(VerifyLocations())
         if options.verify_each:
             found.append(VerifyEach())
         return [*found, *self.reports.instruments]
