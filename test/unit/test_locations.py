@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx_text import parse as parse_onnx
+from xdsl.context import Context
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnknownLoc, UnregisteredOp, i32
 from xdsl.dialects.func import CallOp, FuncOp
@@ -27,6 +28,7 @@ from nn_opt.backends.llvm import print_module as print_llvm
 from nn_opt.backends.llvm.object import RefusedCode
 from nn_opt.driver.arguments import split_pass_flags
 from nn_opt.frontends.onnx import import_model
+from nn_opt.instruments.locating import VerifyLocations
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.locations import node_names
 from nn_opt.ir.parsing import make_context, parse_module
@@ -267,3 +269,25 @@ def test_each_instruction_is_of_a_node_of_its_kernel_and_each_node_has_one(model
             found.setdefault(name, set()).update(names)
     del found["nn_main"]
     assert found == nodes
+
+
+class ForgetPass(ModulePass):
+    """Declares two functions from nothing."""
+
+    name = "forget"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        op.body.block.add_ops([FuncOp.external(name, [], []) for name in "gh"])
+
+
+def test_a_pass_that_forgets_locations_is_refused():
+    module = import_model(parse_onnx("g (float[2] x) => (float[2] y) { y = Relu(x) }"))
+    with pytest.raises(DiagnosticError) as caught:
+        run_passes(make_context(), module, [ForgetPass()], [VerifyLocations()])
+    first, hint = str(caught.value).split("\n")
+    assert first == "g: error: func.func: --forget left 2 operation(s) without a location"
+    assert (
+        hint
+        == "  hint: make them in `with located(op):` of nn_opt.ir.locations, op being their origin"
+    )
+    run_passes(make_context(), module, [ForgetPass()], [VerifyLocations()])  # it was so before
