@@ -84,14 +84,12 @@ export class CodeView {
   fill(name) {
     const shown = this.emitter.pieces.filter((piece) => !name || piece.name.split(".")[0] === name);
     this.rows = shown.flatMap((piece) => {
-      const lines = piece.text
-        .split("\n")
-        .map((text, k) => ({
-          text: text.replaceAll("\t", "    "),
-          number: k + 1,
-          snapshot: this.model.last,
-          ops: piece.ops[k] < 0 ? [] : [piece.ops[k]],
-        }));
+      const lines = piece.text.split("\n").map((text, k) => ({
+        text: text.replaceAll("\t", "    "),
+        number: k + 1,
+        snapshot: this.model.last,
+        ops: piece.ops[k] < 0 ? [] : [piece.ops[k]],
+      }));
       return [...lines, { text: "", number: "", ops: [] }];
     });
     this.facts.textContent = `${plural(shown.length, "piece")}, ${plural(this.rows.length, "line")}`;

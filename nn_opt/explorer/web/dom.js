@@ -27,8 +27,8 @@ export function button(label, action, properties = {}) {
   return h("button", { type: "button", onclick: action, ...properties }, label);
 }
 
-export function plural(count, word) {
-  return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+export function plural(count, word, many = `${word}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? word : many}`;
 }
 
 export function duration(seconds) {

@@ -92,7 +92,7 @@ export class Inspector {
       h(
         "p",
         {},
-        `${plural(source.lines.length, source.kind === "onnx" ? "node" : "line")}, ${plural(this.model.steps.length, "pass").replace("passs", "passes")}, nn-opt ${version}`,
+        `${plural(source.lines.length, source.kind === "onnx" ? "node" : "line")}, ${plural(this.model.steps.length, "pass", "passes")}, nn-opt ${version}`,
       ),
       command && h("pre", {}, command),
       error && h("pre", { class: "error" }, error),
@@ -363,17 +363,30 @@ export class Inspector {
   fromSource(index) {
     const last = Math.min(Number(state.pass) + 1, this.model.last);
     for (const snapshot of [last, 0]) {
-      for (const item of this.model.snapshots[snapshot]) {
-        const op = item.part.places.findIndex((lines) => lines.includes(index));
-        if (op < 0 || item.kind === "module") continue;
-        update({
-          at: snapshot,
-          pass: snapshot === 0 ? -1 : state.pass,
-          line: `${item.name}:${item.kind === "function" ? "" : item.kind}:${item.part.opLines[op] + 1}`,
-        });
-        return;
-      }
+      const found = this.mostSpecific(snapshot, index);
+      if (!found) continue;
+      const { item, op } = found;
+      const kind = item.kind === "function" ? "" : item.kind;
+      update({
+        at: snapshot,
+        pass: snapshot === 0 ? -1 : state.pass,
+        line: `${item.name}:${kind}:${item.part.opLines[op] + 1}`,
+      });
+      return;
     }
+  }
+
+  // The first op that is there for a line of the source and for the fewest others.
+  mostSpecific(snapshot, index) {
+    let found = null;
+    for (const item of this.model.snapshots[snapshot]) {
+      if (item.kind === "module") continue;
+      item.part.places.forEach((lines, op) => {
+        if (!lines.includes(index) || (found && found.others <= lines.length)) return;
+        found = { item, op, others: lines.length };
+      });
+    }
+    return found;
   }
 }
 

@@ -1,6 +1,6 @@
 // The pipeline as a tree: time, ops before and after, changed or not, failed.
 
-import { button, duration, h } from "./dom.js";
+import { button, duration, h, plural } from "./dom.js";
 import { remember, remembered, state, update } from "./state.js";
 
 export class PassList {
@@ -24,7 +24,7 @@ export class PassList {
         h(
           "span",
           { class: "summary" },
-          `${model.steps.length} passes, ${changed} changed the module, ${duration(model.seconds)}`,
+          `${plural(model.steps.length, "pass", "passes")}, ${changed} changed the module, ${duration(model.seconds)}`,
         ),
         this.toggle,
       ),

@@ -228,3 +228,36 @@ def test_remarks_and_statistics_are_beside_the_pass(browser: Chromium, text_page
     assert "--fuse-ops{max-depth=" in said
     go_to_pass(browser, "canonicalize")
     assert "fired" in browser.text(".inspector-body")
+
+
+def test_a_line_of_the_source_leads_to_what_became_of_it(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go_to_pass(browser, "outline-kernels", "view=ir&tab=source")
+    relu = browser.run(
+        "[...document.querySelectorAll('.inspector .cell')]"
+        ".findIndex(cell => cell.textContent.includes('%1 = graph.relu'))"
+    )
+    browser.click(".inspector .cell", relu)
+    assert "graph.relu" in browser.text(".ir .cell.after.chosen")
+    assert "fn=" not in browser.run("location.hash")
+
+
+def test_a_remark_leads_to_its_line_of_the_source(browser: Chromium, tmp_path: Path):
+    source = tmp_path / "in.mlir"
+    source.write_text(
+        "func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+        "  %0 = graph.exp %x : tensor<4xf32>\n"
+        "  %1 = graph.relu %0 : tensor<4xf32>\n"
+        "  func.return %0, %1 : tensor<4xf32>, tensor<4xf32>\n"
+        "}\n"
+    )
+    page = tmp_path / "page.html"
+    nn_opt.explore(source, "fuse-ops", page)
+    browser.open(page.as_uri())
+    assert "kept in memory for 2 readers" in browser.text(".inspector-body")
+    link = browser.run(
+        "[...document.querySelectorAll('.op-link')]"
+        ".findIndex(link => link.textContent.endsWith('in.mlir:2:8'))"
+    )
+    browser.click(".op-link", link)
+    assert "%0 = graph.exp" in browser.text(".inspector .cell.chosen")

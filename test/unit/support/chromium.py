@@ -186,8 +186,8 @@ class Chromium:
     def click(self, selector: str, number: int = 0) -> None:
         """Press the mouse on an element."""
         where = self.run(
-            f"(() => {{ const box = document.querySelectorAll({json.dumps(selector)})[{number}]"
-            ".getBoundingClientRect();"
+            f"(() => {{ const found = document.querySelectorAll({json.dumps(selector)})[{number}];"
+            " found.scrollIntoView({block: 'nearest'}); const box = found.getBoundingClientRect();"
             " return [box.x + Math.min(box.width / 2, 60), box.y + box.height / 2]; })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
