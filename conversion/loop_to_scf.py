@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
-from nn_opt.conversion.to_scf import accesses
+from nn_opt.conversion.to_scf import accesses, numbers
 from nn_opt.conversion.to_scf.code import INDEX, Code, Place, stored
 from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_absent
@@ -28,6 +28,9 @@ from nn_opt.ir.memref_format import GlobalOp
 from nn_opt.ir.resources import array_of, dense_of
 from nn_opt.ir.scf_format import ParallelOp
 from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
+
+
+HINTS = {"loop.block": "run --lower-blocks first"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class ConvertLoopToScfPass(ModulePass):
         for function in list(op.walk()):
             if isinstance(function, func.FuncOp):
                 converter.convert_function(function)
-        require_absent(op, "loop", after=self.name)
+        require_absent(op, "loop", after=self.name, hints=HINTS)
 
 
 @dataclass
@@ -141,6 +144,14 @@ class Converter:
     def convert_store(self, op: loop.StoreOp, code: Code) -> None:
         """loop.store  ->  memref.store, vector.store, or one element after the other"""
         accesses.store(code, op, self.places[op.memref], op.value)
+
+    def convert_dot(self, op: loop.DotOp, code: Code) -> SSAValue:
+        """loop.dot  ->  one product of each lane after the other"""
+        return numbers.dot(code, op)
+
+    def convert_ldexp(self, op: loop.LdexpOp, code: Code) -> SSAValue:
+        """loop.ldexp  ->  a product with a double that is made of its bits"""
+        return numbers.ldexp(code, op.value, op.exponent)
 
     def convert_apply(self, op: loop.ApplyOp, code: Code) -> SSAValue:
         """loop.apply  ->  arith"""
@@ -253,6 +264,8 @@ RULES: dict[type[Operation], Callable[..., SSAValue | None]] = {
     loop.LoadOp: Converter.convert_load,
     loop.GatherOp: Converter.convert_gather,
     loop.StoreOp: Converter.convert_store,
+    loop.DotOp: Converter.convert_dot,
+    loop.LdexpOp: Converter.convert_ldexp,
     loop.ApplyOp: Converter.convert_apply,
     loop.AllocOp: Converter.convert_alloc,
     loop.ArenaOp: Converter.convert_alloc,

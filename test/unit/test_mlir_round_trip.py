@@ -39,6 +39,9 @@ FROM_TENSOR = {
 TO_LOOPS = [step for step in LOWER_TO_LLVM[:-1] if step != "expand-math"]
 OF_MODELS = {
     "scf": ",".join(["optimize-graph,lower-to-loops", *TO_LOOPS, "convert-loop-to-scf"]),
+    "expanded": ",".join(
+        ["optimize-graph,lower-to-loops", *LOWER_TO_LLVM[:-1], "convert-loop-to-scf"]
+    ),
     "llvm": "compile",
 }
 
@@ -114,7 +117,7 @@ def test_kernels(level: str):
 @pytest.mark.parametrize("name", ["mlp", "lstm"])
 def test_models(name: str, level: str):
     module = import_model(models.build_small(name))
-    if level == "scf":
+    if level != "llvm":
         inline_weights(module)
     module = lowered(module, OF_MODELS[level])
     assert is_upstream(module)
