@@ -19,6 +19,8 @@ _PASS_FLAG = re.compile(r"--([a-z][\w-]*)(?:\{(.*)\}|=(.*))?", re.DOTALL)
 _PIPELINE_FLAGS = {"--pass-pipeline": parse_text, "--pass-pipeline-file": read_text}
 _CHECK_TOLERANCE = 1e-5  # of the largest element; sums in another order differ by about 1e-6
 
+ALL = "all"  # passes, where some could be named
+
 # argparse would take the file name after a flag with an optional value for that value.
 _WITHOUT_VALUE = {
     "--check": f"--check={_CHECK_TOLERANCE}",
@@ -204,6 +206,10 @@ def make_parser() -> _Parser:
     return parser
 
 
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
 def _add_switches(parser: argparse.ArgumentParser) -> None:
     switches = {
         "split-input-file": "treat the parts between `// -----` as files of their own",
@@ -240,16 +246,17 @@ def _add_dumps(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--print-ir-{when}",
             dest=dest,
-            action="append",
+            action="extend",
+            type=_names,
             default=[],
-            metavar="PASS",
-            help=f"print the module {when} a pass, to stderr",
+            metavar="PASS,..",
+            help=f"print the module {when} these passes, to stderr",
         )
         parser.add_argument(
             f"--print-ir-{when}-all",
             dest=dest,
             action="append_const",
-            const="all",
+            const=ALL,
             help=f"... {when} every pass",
         )
     parser.add_argument(
@@ -347,7 +354,7 @@ def _add_messages(parser: argparse.ArgumentParser) -> None:
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="colour errors; auto: on a terminal, unless NO_COLOR is set",
+        help="colour errors and diffs; auto: on a terminal, unless NO_COLOR is set",
     )
     add(
         "--error-limit",
@@ -375,10 +382,11 @@ def _add_debugging(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--disable-pass",
-        action="append",
+        action="extend",
+        type=_names,
         default=[],
-        metavar="NAME",
-        help="leave out a pass, wherever a pipeline has it",
+        metavar="PASS,..",
+        help="leave out these passes, wherever a pipeline has them",
     )
     add(
         "--bisect",

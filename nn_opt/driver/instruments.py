@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from nn_opt.driver.arguments import Options
+from nn_opt.driver.arguments import ALL, Options
 from nn_opt.instrument import Instrument
 from nn_opt.instruments.counters import DebugCounter, DisablePass, known, parse_limits
 from nn_opt.instruments.remarks import Remarks
@@ -70,6 +70,10 @@ class Observers:
         self.progress, self.remarks, self.reports = Progress(), Remarks(), reports
         self.counter = DebugCounter(parse_limits(options.debug_counter))
         self.disabled = DisablePass(*options.disable_pass)
+        for when, names in (("before", options.print_before), ("after", options.print_after)):
+            for name in names:
+                if name != ALL:
+                    known(f"--print-ir-{when}", name)
         self._options = options
         self._reproducer: CrashReproducer | None = None
 
@@ -118,13 +122,12 @@ def _dumps(options: Options, part: int) -> list[Instrument]:
     from nn_opt.instruments.printing import PrintChanges, PrintIR, PrintIRTree
 
     found: list[Instrument] = []
-    for when, names in (("before", before), ("after", after)):
-        for name in set(names) - {"all"}:
-            known(f"--print-ir-{when}", name)
     if full:
         found.append(PrintIR(before, after, changed=changed, failed=failed))
     if options.print_change:
-        found.append(PrintChanges())
+        from nn_opt.driver.diagnostics import is_coloured
+
+        found.append(PrintChanges(coloured=is_coloured(options.color)))
     if options.print_tree_dir:
         folder = options.print_tree_dir
         found.append(PrintIRTree(f"{folder}/{part}" if part else folder))

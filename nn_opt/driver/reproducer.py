@@ -17,6 +17,9 @@ def recorded_arguments(path: str) -> list[str]:
 
     Raises: DiagnosticError for a file that is no reproducer.
     """
+    if path == "-":
+        problem = "error: --run-reproducer needs a file, as weights may lie beside it"
+        raise DiagnosticError(f"{problem}\n  hint: nn-opt --run-reproducer FILE")
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n", 2)
     except (OSError, UnicodeDecodeError) as error:

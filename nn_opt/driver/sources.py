@@ -35,6 +35,8 @@ def read_chunks(options: Options) -> list[Chunk]:
     """
     if options.input == "-":
         return _split("<stdin>", read_input(), options.split_input_file)
+    if not options.input:
+        raise DiagnosticError("error: the name of a file to read is empty")
     path = Path(options.input)
     if path.suffix == ".onnx":
         return [Chunk(options.input, None)]

@@ -11,6 +11,7 @@ from nn_opt.instrument import Instrument
 from nn_opt.ir.counters import Counter, activate
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.pass_specs import suggestion
+from nn_opt.pipelines import PIPELINES
 from nn_opt.registry import PASSES, is_pass
 
 
@@ -99,4 +100,6 @@ def known(flag: str, name: str) -> None:
     """
     if not is_pass(name):
         hint = suggestion(name, list(PASSES))
+        if name in PIPELINES:
+            hint = f"\n  hint: it is a pipeline: name one of its passes, see --pass-help={name}"
         raise DiagnosticError(f"error: {flag}: unknown pass '{name}'{hint}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from difflib import unified_diff
@@ -20,6 +21,7 @@ from nn_opt.ir.printing import print_module
 ALL = "all"
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 _PLAIN = "\x1b[0m"
+_TREE_FILE = re.compile(r"[0-9]{4,}-[\w-]+\.mlir")
 
 
 class PrintIR(Instrument):
@@ -77,7 +79,9 @@ class PrintIR(Instrument):
 
 
 class PrintChanges(Instrument):
-    """Print what each pass changed, as a unified diff; in colours on a terminal.
+    """Print what each pass changed, as a unified diff.
+
+    coloured: whether it has colours; if nothing is said, on a terminal, unless NO_COLOR is set.
 
     >>> import nn_opt, sys
     >>> module = nn_opt.parse('''func.func @f(%x: f32) -> f32 {
@@ -97,8 +101,8 @@ class PrintChanges(Instrument):
      }
     """
 
-    def __init__(self, file: TextIO | None = None) -> None:
-        self.file = file
+    def __init__(self, file: TextIO | None = None, *, coloured: bool | None = None) -> None:
+        self.file, self.coloured = file, coloured
         self._last: str | None = None
 
     def before_pipeline(self, pipeline: object, module: ModuleOp) -> None:
@@ -113,7 +117,9 @@ class PrintChanges(Instrument):
         if text != self._last:
             stream = self.file or sys.stderr
             lines = difference(step.name, self._last or "", text)
-            coloured = stream.isatty() and "NO_COLOR" not in os.environ
+            coloured = self.coloured
+            if coloured is None:
+                coloured = stream.isatty() and "NO_COLOR" not in os.environ
             stream.writelines(map(_coloured, lines) if coloured else lines)
         self._last = text
 
@@ -137,6 +143,8 @@ def _coloured(line: str) -> str:
 class PrintIRTree(Instrument):
     """Write the module after each pass to a file of a folder: 0001-canonicalize.mlir and so on.
 
+    Files of such names that an earlier run left there are removed.
+
     >>> import nn_opt, pathlib, tempfile
     >>> module = nn_opt.parse("func.func private @f()\\n")
     >>> folder = tempfile.mkdtemp()
@@ -147,13 +155,16 @@ class PrintIRTree(Instrument):
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        """Make the folder.
+        """Make the folder, or clear it.
 
         Raises: DiagnosticError if that cannot be done.
         """
         self._folder, self._number = Path(folder), 0
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            for path in self._folder.iterdir():
+                if _TREE_FILE.fullmatch(path.name):
+                    path.unlink()
         except OSError as error:
             raise DiagnosticError(f"{folder}: error: {error.strerror}") from error
 

@@ -1,6 +1,6 @@
 // A pass is left out wherever it is; the dump of what a failed pass left is in the generic form.
 // RUN: nn-opt --disable-pass=cse --canonicalize --cse %s | filecheck %s
-// RUN: nn-opt --disable-pass=cse --disable-pass dce --pass-pipeline='func.func(cse,dce)' --timing %s 2>&1 >%t | filecheck %s --check-prefix=TIME
+// RUN: nn-opt --disable-pass=cse,dce --disable-pass infer-shapes --pass-pipeline='func.func(cse,dce)' --timing %s 2>&1 >%t | filecheck %s --check-prefix=TIME
 // RUN: not nn-opt --disable-pass=csee --cse %s 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not nn-opt --print-ir-after-failure --cse --convert-loop-to-llvm %s 2>&1 | filecheck %s --check-prefix=FAILED
 // RUN: nn-opt --print-ir-after-failure --cse %s 2>&1 >%t | filecheck %s --check-prefix=NONE --allow-empty

@@ -37,3 +37,29 @@ def test_a_diff_is_coloured_on_a_terminal_only(
     coloured = terminal and not no_color
     assert ("\x1b" in err) == coloured
     assert (f"\x1b[31m{removed}\x1b[0m\n" if coloured else f"\n{removed}\n") in err
+
+
+@pytest.mark.parametrize(("when", "coloured"), [("always", True), ("never", False)])
+def test_colours_can_be_asked_for(
+    when: str,
+    coloured: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    path = tmp_path / "twice.mlir"
+    path.write_text(TWICE)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: not coloured)
+    assert main(["--print-ir-change", f"--color={when}", "--cse", str(path)]) == 0
+    assert ("\x1b" in capsys.readouterr().err) == coloured
+
+
+def test_a_folder_holds_one_run(tmp_path: Path):
+    path, tree = tmp_path / "twice.mlir", tmp_path / "tree"
+    path.write_text(TWICE)
+    tree.mkdir()
+    (tree / "notes.txt").write_text("")
+    for passes in (["--canonicalize", "--cse", "--dce"], ["--dce"]):
+        assert main([f"--print-ir-tree-dir={tree}", *passes, str(path), "-o", str(path)]) == 0
+    names = sorted(file.name for file in tree.iterdir())
+    assert names == ["0000-input.mlir", "0001-dce.mlir", "notes.txt"]

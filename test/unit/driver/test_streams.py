@@ -128,3 +128,8 @@ def test_an_interrupt_is_quiet(
     assert main([good, "-o", "out.mlir"]) == 130
     assert capsys.readouterr() == ("", "")
     assert not Path("out.mlir").exists()
+
+
+def test_a_name_that_is_empty_is_no_folder(capsys: pytest.CaptureFixture[str]):
+    assert main([""]) == 1
+    assert capsys.readouterr().err == "error: the name of a file to read is empty\n"
