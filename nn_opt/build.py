@@ -168,7 +168,13 @@ def lower(
 
 
 def level_text(
-    module: ModuleOp, target: str, level: str, options: str = "", *, deterministic: bool = False
+    module: ModuleOp,
+    target: str,
+    level: str,
+    options: str = "",
+    *,
+    deterministic: bool = False,
+    debug_info: bool = False,
 ) -> str:
     """Return the text at a level of LEVELS, after a pass, or as emitted; consumes the module.
 
@@ -189,9 +195,9 @@ def level_text(
     with quiet_collector():
         _lower(module, DETERMINISTIC if deterministic else machine, Watch(None), passes[:count])
     if level == "llvm-ir":
-        return print_llvm(module)
+        return print_llvm(module, debug_info=debug_info)
     if level == "asm":
-        return emit_assembly(print_llvm(module), machine)
+        return emit_assembly(print_llvm(module, debug_info=debug_info), machine)
     return print_module(module)
 
 

@@ -164,8 +164,14 @@ class Builder:
         """Return the IR at a level, for inputs of these shapes."""
         from nn_opt.build import level_text
 
-        module, fixed = self._module(shapes), self.deterministic
-        return level_text(module, self._target, level, self.options, deterministic=fixed)
+        return level_text(
+            self._module(shapes),
+            self._target,
+            level,
+            self.options,
+            deterministic=self.deterministic,
+            debug_info=self.debug_info,
+        )
 
     def _module(self, shapes: Shapes) -> ModuleOp:
         assert self._manifest is not None, "the signature comes first"

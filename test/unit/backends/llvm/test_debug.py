@@ -132,5 +132,8 @@ def test_a_compiled_model_has_it_if_that_is_asked_for(path: Path, tmp_path: Path
     debug = nn_opt.compile(path, cache=tmp_path, debug_info=True)
     for a, b in zip(plain(*inputs), debug(*inputs), strict=True):
         np.testing.assert_array_equal(a, b)
+    assert "!DISubprogram" not in plain.ir("llvm-ir")
+    assert 'DISubprogram(name: "Conv_0"' in debug.ir("llvm-ir")
+    assert re.search(r"\.loc\s+1 2 1", debug.ir("asm"))
     kept = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
     assert sorted({b".debug_line" in data for data in kept if b".text" in data}) == [False, True]
