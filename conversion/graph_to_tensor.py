@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from nn_opt.conversion.to_tensor.control import convert_function
-from nn_opt.ir.legality import require_absent
+from nn_opt.ir.legality import require_absent, require_one_block
 
 
 class ConvertGraphToTensorPass(ModulePass):
@@ -22,6 +22,7 @@ class ConvertGraphToTensorPass(ModulePass):
     name = "convert-graph-to-tensor"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_one_block(op, self.name)
         for function in list(op.walk()):
             if isinstance(function, func.FuncOp):
                 convert_function(function)

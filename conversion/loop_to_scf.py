@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 from nn_opt.conversion.to_scf import accesses, numbers
 from nn_opt.conversion.to_scf.code import INDEX, Code, Place, stored
 from nn_opt.dialects import loop
-from nn_opt.ir.legality import require_absent
+from nn_opt.ir.legality import require_absent, require_one_block
 from nn_opt.ir.memref_format import GlobalOp
 from nn_opt.ir.resources import array_of, dense_of
 from nn_opt.ir.scf_format import ParallelOp
@@ -40,6 +40,7 @@ class ConvertLoopToScfPass(ModulePass):
     name = "convert-loop-to-scf"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_one_block(op, self.name)
         converter = Converter(op)
         for function in list(op.walk()):
             if isinstance(function, func.FuncOp):

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from nn_opt.conversion.to_loop.function import convert_function
-from nn_opt.ir.legality import require_absent
+from nn_opt.ir.legality import require_absent, require_one_block
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class ConvertTensorToLoopPass(ModulePass):
     name = "convert-tensor-to-loop"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_one_block(op, self.name)
         for function in list(op.walk()):
             if isinstance(function, func.FuncOp):
                 convert_function(function)

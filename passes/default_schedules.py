@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.dialects.sched import ScriptOp
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.legality import require_one_block
 from nn_opt.ir.target import target_of
 from nn_opt.schedule.defaults import default_schedule
 
@@ -30,6 +31,7 @@ class DefaultSchedulesPass(ModulePass):
     tile: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_one_block(op, self.name)
         if self.tile is not None and self.tile < 1:
             raise DiagnosticError(f"error: --{self.name}: tile is {self.tile}, expected 1 or more")
         target = target_of(op)

@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
+from nn_opt.ir.legality import require_one_block
 from nn_opt.ir.locations import fuse_locations, located
 from nn_opt.ir.resources import INLINE_ELEMENTS
 from nn_opt.ir.statistics import Statistic
@@ -41,6 +42,7 @@ class FuseOpsPass(ModulePass):
     max_depth: int = 64
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_one_block(op, self.name)
         for block in blocks_to_group(op):
             for group in attention_groups(block, target_of(op), self.name):
                 form_region(group)

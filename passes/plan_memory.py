@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
+from nn_opt.ir.legality import require_one_block
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.types import memory_space
 from nn_opt.passes.plan_memory_callers import arena_as_argument, callees_first
@@ -55,6 +56,7 @@ class PlanMemoryPass(ModulePass):
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_one_block(op, self.name)
         functions = {
             inner.sym_name.data: inner
             for inner in op.ops

@@ -96,6 +96,7 @@ class C99(Language):
     name = "C99"
     reserved = KEYWORDS
     rules = RULES
+    flag = "c"
     first = "run --lower-to-loops --lower-to-c first"
 
     def type_word(self, type_: Attribute) -> str | None:

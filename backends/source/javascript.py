@@ -83,6 +83,7 @@ class JavaScript(Language):
     name = "JavaScript"
     reserved = KEYWORDS
     rules = RULES
+    flag = "js"
     first = "run --lower-to-loops --lower-to-js first"
 
     def type_word(self, type_: Attribute) -> str | None:

@@ -22,6 +22,7 @@ class Language(ABC):
     name: str
     reserved: frozenset[str]
     rules: Mapping[type[Operation], Rule]
+    flag: str  # of --emit
     first: str  # what to do before a module is printed
 
     def expression(self, op: Operation, operands: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from nn_opt.backends.source.printer import FunctionPrinter
 from nn_opt.backends.source.weights import Weights
 from nn_opt.dialects import loop
 from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.legality import require_one_block
 from nn_opt.ir.types import element_type
 
 
@@ -32,6 +33,7 @@ class Program(ABC):
     """A module while it is printed."""
 
     def __init__(self, module: ModuleOp, language: Language, taken: set[str]) -> None:
+        require_one_block(module, f"emit={language.flag}")
         self.module = module
         self.language = language
         self.names = Names(set(language.reserved) | taken)

@@ -1,9 +1,10 @@
-"""What a conversion owes: nothing of the level it left is still there."""
+"""What a conversion may ask for, and what it owes: nothing of its level is left."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
@@ -32,6 +33,19 @@ def require_absent(
         known = hints or {}
         raise PassFailedException(
             Complaints(_unconverted(ops, after, known.get(name)) for name, ops in left.items())
+        )
+
+
+def require_one_block(module: Operation, step: str) -> None:
+    """Fail if a function of a module branches between blocks, which `step` cannot follow."""
+    branching = [op for op in module.walk() if isinstance(op, FuncOp) and len(op.body.blocks) > 1]
+    if branching:
+        hint = "say control flow by structured operations, or outside of this function"
+        raise PassFailedException(
+            Complaints(
+                diagnose(op, f"has {len(op.body.blocks)} blocks, --{step} takes one", hint=hint)
+                for op in branching
+            )
         )
 
 
