@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from nn_opt.explorer.code import Piece
 from nn_opt.explorer.data import page_data
-from nn_opt.explorer.emitters import emitted
+from nn_opt.explorer.emitters import Emitter, emitted
 from nn_opt.explorer.page import page_html
 from nn_opt.explorer.recorder import Recorder
 from nn_opt.explorer.sources import Source, module_source, onnx_source, text_source
@@ -122,7 +123,13 @@ def run_explored(
             pipeline.apply(ctx, module, [recorder, *instruments])
         except Exception as caught:  # any: the page says what it was, and the caller
             error, said = caught, word(caught)
-            recorder.steps[-1].error = said
-    texts = [] if error is not None else list(emitted(module, recorder.ops))
+            if recorder.steps:
+                recorder.steps[-1].error = said
+    texts: list[tuple[Emitter, Sequence[Piece]]] = []
+    if error is None:
+        try:
+            texts = list(emitted(module, recorder.ops))
+        except Exception as caught:  # any: a mistake of ours, and the rest is worth seeing
+            error, said = caught, word(caught)
     data = page_data(recorder, pipeline.plan, command=command, error=said, texts=texts)
     return Exploration(page_html(data, f"{source.name} - nn-opt explorer"), error)

@@ -1,6 +1,6 @@
 // Generated text, function by function, beside the IR that it comes from: a tab for each language.
 
-import { button, h, plural } from "./dom.js";
+import { button, copyButton, h, plural } from "./dom.js";
 import { lineSpans } from "./highlight.js";
 import { LongList, ROW } from "./list.js";
 import { belongsTo } from "./rows.js";
@@ -26,9 +26,7 @@ export class CodeView {
       onchange: (event) => this.setBeside(Number(event.target.value)),
     });
     this.facts = h("span", { class: "facts" });
-    this.copy = button("Copy", () =>
-      navigator.clipboard?.writeText(this.rows.map((row) => row.text).join("\n")),
-    );
+    this.copy = copyButton("Copy", () => this.rows.map((row) => row.text).join("\n"));
     this.code = new LongList("Generated code", (row) => this.drawRow(row, this.emitter.language));
     this.ir = new LongList("IR beside the code", (row) => this.drawRow(row, "mlir"));
     this.halves = h("div", { class: "halves" }, this.ir.element, this.code.element);

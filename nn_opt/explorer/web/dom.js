@@ -27,6 +27,17 @@ export function button(label, action, properties = {}) {
   return h("button", { type: "button", onclick: action, ...properties }, label);
 }
 
+// A button that puts a text on the clipboard.
+export function copyButton(label, text, properties = {}) {
+  const copied = async () => {
+    await navigator.clipboard?.writeText(text());
+    element.textContent = "Copied";
+    setTimeout(() => (element.textContent = label), 1200);
+  };
+  const element = button(label, copied, properties);
+  return element;
+}
+
 export function plural(count, word, many = `${word}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? word : many}`;
 }

@@ -1,6 +1,6 @@
 // The panel below: the life of the chosen op, the source it is there for, all about the pass.
 
-import { button, duration, h, plural } from "./dom.js";
+import { button, copyButton, duration, h, plural } from "./dom.js";
 import { lineSpans } from "./highlight.js";
 import { LongList } from "./list.js";
 import { opName } from "./model.js";
@@ -79,10 +79,23 @@ export class Inspector {
       h("h3", {}, h("code", {}, `--${step.spec}`), h("span", { class: "facts" }, facts)),
       step.error && h("pre", { class: "error" }, step.error),
       h("p", { class: "doc" }, step.doc),
+      h(
+        "p",
+        { class: "command" },
+        h("code", {}, this.commandUpTo(step)),
+        copyButton("Copy", () => this.commandUpTo(step)),
+      ),
       this.counts(step),
       this.rewrites(step),
       this.remarks(step),
     ].filter(Boolean);
+  }
+
+  // What gives the module after a pass on a terminal.
+  commandUpTo(step) {
+    const specs = this.model.steps.slice(0, step.number + 1).map((other) => other.spec);
+    const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+    return `nn-opt --pass-pipeline=${quoted(`builtin.module(${specs.join(",")})`)} ${quoted(this.model.source.name)}`;
   }
 
   overall() {

@@ -1,10 +1,10 @@
 // IR before and after a pass, side by side.
 
-import { button, h } from "./dom.js";
+import { button, copyButton, h } from "./dom.js";
 import { lineSpans } from "./highlight.js";
 import { LongList } from "./list.js";
 import { Search } from "./search.js";
-import { buildRows, unifyRows, wordMarks } from "./rows.js";
+import { belongsTo, buildRows, unifyRows, wordMarks } from "./rows.js";
 import { remember, remembered, state, update } from "./state.js";
 import { Stepper } from "./stepper.js";
 
@@ -44,6 +44,10 @@ export class IrView {
         title: "next change (n)",
         "aria-label": "Next change",
       }),
+      copyButton("Copy", () => this.textShown(), {
+        title: "copy what is shown on the right",
+        id: "copy-ir",
+      }),
       this.stepper.element,
       this.search.input,
       this.search.found,
@@ -58,6 +62,13 @@ export class IrView {
       this.titles,
       this.list.element,
     );
+  }
+
+  // The module after the pass, or the function of it that is chosen.
+  textShown() {
+    const items = this.rewrite ? [this.rewrite.after] : this.model.snapshots[this.snapshots[1]];
+    const wanted = items.filter((item) => this.rewrite || !state.fn || belongsTo(item, state.fn));
+    return wanted.flatMap((item) => item.part.lines).join("\n");
   }
 
   get step() {

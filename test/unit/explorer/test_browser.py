@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from chromium import Chromium
@@ -110,6 +111,22 @@ def test_an_address_leads_back(browser: Chromium, text_page: str):
     browser.press("j")
     assert "pass=" + str(int(number) + 1) in browser.run("location.hash")
     assert "fn=conv_relu_0" in browser.run("location.hash")
+
+
+def test_a_command_gives_the_module_after_a_pass(browser: Chromium, text_page: str):
+    browser.open(text_page)
+    go_to_pass(browser, "canonicalize")
+    command = browser.text(".command code")
+    specs = ("infer-shapes", "recognize-int8", "canonicalize")
+    steps = nn_opt.Pipeline(shlex.split(command)[1].removeprefix("--pass-pipeline="))
+    assert tuple(step.name for step in steps) == specs
+    shown = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
+    browser.run(shown)
+    browser.click("#copy-ir")
+    module = steps.run(nn_opt.parse(TEXT))
+    assert browser.run("window.copied") + "\n" == nn_opt.print_module(module)
+    browser.click(".command button")
+    assert browser.run("window.copied") == command
 
 
 def test_keys_walk_through_the_passes(browser: Chromium, text_page: str):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from pages import PLAIN as TEXT
-from pages import explored, lines_of
+from pages import data_of, explored, lines_of
 
 import nn_opt
 from nn_opt.backends.llvm import print_module as print_llvm
@@ -81,6 +81,18 @@ def test_source_languages_are_tabs_of_a_planned_module(pipeline: str):
         assert pieces["conv_relu_0"].startswith("/* a kernel */\n")
         assert pieces["conv_relu_0"].endswith("\n}")
         assert "conv_relu_0(" in pieces[entry]
+
+
+def test_a_mistake_of_a_backend_costs_no_page(monkeypatch: pytest.MonkeyPatch):
+    def fail(text: str, target: object, comments: bool) -> str:
+        raise AssertionError("LLVM refuses the code generated for it")
+
+    monkeypatch.setattr("nn_opt.backends.llvm.object.emit_assembly", fail)
+    found = nn_opt.explore(TEXT, "compile")
+    assert isinstance(found.error, AssertionError)
+    data = data_of(found.html)
+    assert data["error"] == "LLVM refuses the code generated for it"
+    assert len(data["snapshots"]) == len(data["steps"]) + 1
 
 
 def test_what_a_language_cannot_say_is_said():
