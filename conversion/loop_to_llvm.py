@@ -29,10 +29,11 @@ from nn_opt.conversion.to_llvm.functions import (
 )
 from nn_opt.conversion.to_llvm.gathers import lower_gather
 from nn_opt.conversion.to_llvm.loops import lower_apply, lower_for, lower_if
+from nn_opt.conversion.to_llvm.signatures import require_buffers
 from nn_opt.conversion.to_llvm.symbols import machine_types
 from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.dialects import loop
-from nn_opt.ir.legality import require_absent
+from nn_opt.ir.legality import require_absent, require_one_block
 from nn_opt.ir.locations import located
 from nn_opt.ir.sidecar import let_go
 from nn_opt.ir.target import target_of
@@ -69,8 +70,10 @@ class ConvertLoopToLlvmPass(ModulePass):
     name = "convert-loop-to-llvm"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        require_one_block(op, self.name)
         sources = [inner for inner in op.ops if isinstance(inner, func.FuncOp)]
         main = next((inner for inner in sources if inner.sym_name.data == "main"), None)
+        require_buffers(sources, main)
         unit = Unit(target=target_of(op))
         for source in sources:
             if source is main:

@@ -14,14 +14,17 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_llvm.code import Code, Properties, Rule, machine_type
 from nn_opt.conversion.to_llvm.extremes import maximum, minimum
 from nn_opt.conversion.to_llvm.indices import combine, constant_form
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
+from nn_opt.conversion.to_llvm.signatures import hint_for, is_register
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, fast, select, values
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import FPToSIOp, FPToUIOp, UIToFPOp, bool_like
+from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
@@ -212,6 +215,9 @@ def _bits(type_: Attribute) -> int:
 def lower_constant(code: Code, op: arith.ConstantOp) -> None:
     """%c = arith.constant  ->  llvm.mlir.constant, or a number inside index forms"""
     value, type_ = op.value, machine_type(op.result.type)
+    if not is_register(type_):
+        problem = f"is {op.result.type}, expected a number or a vector with one dimension"
+        raise PassFailedException(complaint(op, problem, hint=hint_for(op.result.type)))
     if isinstance(op.result.type, IndexType):
         assert isinstance(value, IntegerAttr)
         code.indices[op.result] = constant_form(value.value.data)
