@@ -74,7 +74,8 @@ def explore(
 
     chosen = pipeline if isinstance(pipeline, Pipeline) else Pipeline(pipeline or COMPILE)
     module, read = _read(source, dims or {})
-    explored = run_explored(make_context(), module, chosen, read, command=str(chosen))
+    flags = [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+    explored = run_explored(make_context(), module, chosen, read, command=str(chosen), flags=flags)
     if path is not None:
         explored.save(path)
     return explored
@@ -108,11 +109,13 @@ def run_explored(
     *,
     instruments: Sequence[Instrument] = (),
     command: str = "",
+    flags: Sequence[str] = (),
     word: Word = str,
 ) -> Exploration:
     """Run a pipeline and return the page.
 
     command: what was asked for, to be shown.
+    flags: what nn-opt needs besides passes to do the same.
     word: says what went wrong.
     """
     error: Exception | None = None
@@ -131,5 +134,5 @@ def run_explored(
             texts = list(emitted(module, recorder.ops))
         except Exception as caught:  # any: a mistake of ours, and the rest is worth seeing
             error, said = caught, word(caught)
-    data = page_data(recorder, pipeline.plan, command=command, error=said, texts=texts)
+    data = page_data(recorder, pipeline.plan, command=command, flags=flags, error=said, texts=texts)
     return Exploration(page_html(data, f"{source.name} - nn-opt explorer"), error)

@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from nn_opt.driver.arguments import Options
+from nn_opt.driver.instruments import replay_flags
 from nn_opt.driver.sources import Chunk
 from nn_opt.explorer.api import Exploration, run_explored
 from nn_opt.explorer.reload import FreshPage
@@ -40,7 +41,16 @@ def explore_module(
     refuse_others(options)
     command = shlex.join(["nn-opt", *sys.argv[1:]])
     source = _source(chunk, options)
-    explored = run_explored(ctx, module, pipeline, source, instruments=instruments, command=command)
+    explored = run_explored(
+        ctx,
+        module,
+        pipeline,
+        source,
+        instruments=instruments,
+        command=command,
+        flags=flags_of(options),
+        word=word,
+    )
     if options.output == _STREAM:
         _serve(explored, options)
         page = ""
@@ -52,6 +62,19 @@ def explore_module(
     if explored.error is not None:
         raise explored.error
     return page
+
+
+def flags_of(options: Options) -> list[str]:
+    """Return the flags, besides passes, that decide what the module is."""
+    flags = [f"--dim={dim}" for dim in options.dim]
+    flags += [f"--target={options.target}"] if options.target else []
+    flags += [f"--weights={options.weights}"] if options.weights else []
+    return [*flags, *replay_flags(options)]
+
+
+def word(error: Exception) -> str:
+    """Return what is told of an error; of one that is no user's mistake, its kind too."""
+    return str(error) or type(error).__name__
 
 
 def refuse_others(options: Options) -> None:

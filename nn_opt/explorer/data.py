@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ def page_data(
     plan: Sequence[Member],
     *,
     command: str = "",
+    flags: Sequence[str] = (),
     error: str = "",
     texts: Iterable[tuple[Emitter, Sequence[Piece]]] = (),
 ) -> Json:
@@ -42,6 +44,7 @@ def page_data(
     return {
         "version": __version__,
         "command": command,
+        "flags": shlex.join(flags),
         "error": error,
         "source": {"kind": source.kind, "name": source.name, "lines": source.lines},
         "pipeline": [_member(member, numbers) for member in plan],

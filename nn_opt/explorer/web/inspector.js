@@ -95,7 +95,9 @@ export class Inspector {
   commandUpTo(step) {
     const specs = this.model.steps.slice(0, step.number + 1).map((other) => other.spec);
     const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-    return `nn-opt --pass-pipeline=${quoted(`builtin.module(${specs.join(",")})`)} ${quoted(this.model.source.name)}`;
+    const pipeline = quoted(`builtin.module(${specs.join(",")})`);
+    const { flags } = this.model.raw;
+    return `nn-opt --pass-pipeline=${pipeline} ${flags && `${flags} `}${quoted(this.model.source.name)}`;
   }
 
   overall() {

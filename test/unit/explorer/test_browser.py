@@ -120,6 +120,7 @@ def test_a_command_gives_the_module_after_a_pass(browser: Chromium, text_page: s
     specs = ("infer-shapes", "recognize-int8", "canonicalize")
     steps = nn_opt.Pipeline(shlex.split(command)[1].removeprefix("--pass-pipeline="))
     assert tuple(step.name for step in steps) == specs
+    assert shlex.split(command)[0] == "nn-opt"
     shown = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
     browser.run(shown)
     browser.click("#copy-ir")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 import nn_opt
 from bench.models import SMALL
+from nn_opt.driver import main
 from nn_opt.explorer import applications
 from nn_opt.explorer.api import run_explored
 from nn_opt.explorer.recorder import Recorder
@@ -358,3 +360,15 @@ def test_a_script_that_is_refused_is_shown_as_far_as_it_goes():
     assert "nothing" in str(found.error)
     stages = data_of(found.html)["steps"][0]["stages"]["conv_relu_0"]
     assert len(stages) > 2
+
+
+def test_the_command_line_of_a_page_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    source, page = tmp_path / "in.mlir", tmp_path / "page.html"
+    source.write_text(TEXT)
+    arguments = ["--explore", "--dce", "--target=x86-64-v3", "--no-verify-each", str(source)]
+    arguments += ["-o", str(page)]
+    monkeypatch.setattr("sys.argv", ["nn-opt", *arguments])
+    assert main(arguments) == 0
+    data = data_of(page.read_text())
+    assert data["command"] == shlex.join(["nn-opt", *arguments])
+    assert data["flags"] == "--target=x86-64-v3 --no-verify-each"
