@@ -15,7 +15,7 @@ import nn_opt
 FOLDER = Path(__file__).resolve().parent
 SIZE = (1440, 900)
 # An op of the first matmul, in the loops, and what became of it.
-ADDRESS = "view=code&fn=matmul_add_gelu_0&tab=trail&pass=5&at=36&line=matmul_add_gelu_0::18"
+ADDRESS = "view=code&fn=matmul_add_gelu_0&tab=trail&pass=35&at=36&line=matmul_add_gelu_0::18"
 
 
 def main() -> None:
