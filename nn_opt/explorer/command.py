@@ -22,7 +22,17 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.files import write_text
 from nn_opt.pipeline import Pipeline
 
-_ALONE = ("bisect", "reduce", "verify_diagnostics", "emit_weights", "split_input_file")
+_ALONE = {  # options, and what they are where they are not given
+    "bisect": None,
+    "reduce": None,
+    "verify_diagnostics": None,
+    "emit_weights": None,
+    "split_input_file": False,
+    "emit": "mlir",
+    "print_op_generic": False,
+    "print_locations": False,
+    "inline_weights": False,
+}
 _STREAM = "-"
 
 
@@ -79,8 +89,8 @@ def word(error: Exception) -> str:
 
 def refuse_others(options: Options) -> None:
     """Raise DiagnosticError for an option that would show something else."""
-    for name in _ALONE:
-        if getattr(options, name):
+    for name, absent in _ALONE.items():
+        if getattr(options, name) != absent:
             flag = f"--{name.replace('_', '-')}"
             raise DiagnosticError(f"error: --explore and {flag} do not go together")
 

@@ -12,6 +12,8 @@
 // RUN: not nn-opt --explore --cse --bisect=true %s -o %t.no.html 2>&1 | filecheck %s --check-prefix=BISECT
 // RUN: not nn-opt --explore --cse --split-input-file %s -o %t.no.html 2>&1 | filecheck %s --check-prefix=SPLIT
 // RUN: not nn-opt --explore --cse --verify-diagnostics %s -o %t.no.html 2>&1 | filecheck %s --check-prefix=EXPECT
+// RUN: not nn-opt --explore --cse --emit=llvm-ir %s -o %t.no.html 2>&1 | filecheck %s --check-prefix=EMIT
+// RUN: not nn-opt --explore --cse --print-op-generic %s -o %t.no.html 2>&1 | filecheck %s --check-prefix=GENERIC
 // RUN: not nn-opt --explore --cse --port=seven %s 2>&1 | filecheck %s --check-prefix=PORT
 // RUN: not nn-opt --explore --cse %s -o %t.none/page.html 2>&1 | filecheck %s --check-prefix=FOLDER
 // RUN: test ! -e %t.no.html
@@ -31,6 +33,8 @@
 // BISECT:      error: --explore and --bisect do not go together
 // SPLIT:       error: --explore and --split-input-file do not go together
 // EXPECT:      error: --explore and --verify-diagnostics do not go together
+// EMIT:        error: --explore and --emit do not go together
+// GENERIC:     error: --explore and --print-op-generic do not go together
 // PORT:        error: argument --port: invalid int value: 'seven'
 // FOLDER:      explore.mlir.tmp.none/page.html: error: {{No such file|there is no folder}}
 
