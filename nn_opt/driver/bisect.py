@@ -13,11 +13,13 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.driver.checks import Check, make_check, write_state
+from nn_opt.instrument import Instrument
 from nn_opt.instruments.reproducer import pipeline_text
 from nn_opt.ir.counters import Counter, counting
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.verify import verify
 from nn_opt.ir.watching import Tried, title_of, watching
+from nn_opt.pipelines import run_passes
 
 State = tuple[int, ModuleOp]
 """A module after so many passes or rewrites."""
@@ -71,15 +73,21 @@ class Rewrites:
 
 
 def bisect(
-    ctx: Context, module: ModuleOp, passes: Sequence[ModulePass], command: str, output: str
+    ctx: Context,
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    command: str,
+    output: str,
+    instruments: Sequence[Instrument] = (),
 ) -> str:
     """Return a report; the modules before and after go to files whose names begin with `output`.
 
+    instruments: what looks on while passes run, not while their rewrites are counted.
     If the command succeeds again along the way, any pass that makes it fail may be the one found.
     Raises: DiagnosticError if the command fails before all passes, or not even after them.
     """
     with make_check("--bisect", command) as check:
-        search = _search_passes(ctx, module, passes, check)
+        search = _search_passes(ctx, module, passes, check, instruments)
         number = search.bad[0]
         step = passes[number - 1]
         report = f"--{step.name} (pass {number} of {len(passes)}) makes the command fail\n"
@@ -89,12 +97,15 @@ def bisect(
 
 
 def _search_passes(
-    ctx: Context, module: ModuleOp, passes: Sequence[ModulePass], check: Check
+    ctx: Context,
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    check: Check,
+    instruments: Sequence[Instrument],
 ) -> Search:
     def advance(start: State, stop: int) -> ModuleOp:
         reached = start[1].clone()
-        for step in passes[start[0] : stop]:
-            step.apply(ctx, reached)
+        run_passes(ctx, reached, passes[start[0] : stop], instruments)
         return reached
 
     if not check.accepts(module):

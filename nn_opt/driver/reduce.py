@@ -100,15 +100,18 @@ def reduce_module(module: ModuleOp, command: str) -> ModuleOp:
 
 
 def reduce(subject: Any, check: Judge, kind: Kind) -> Any:
-    """Return what is left of a subject, see `reduce_module`."""
+    """Return what is left of a subject, see `reduce_module`; after Ctrl-C, what is so far."""
     if not check.accepts(subject):
         raise DiagnosticError(
             "error: --reduce: the command fails on the input already\n"
             "  hint: it has to exit with 0 as long as the input is interesting"
         )
     reducer = Reducer(subject, check, kind)
-    while any([reducer.run(title) for title in kind.edits]):
-        pass
+    try:
+        while any([reducer.run(title) for title in kind.edits]):
+            pass
+    except KeyboardInterrupt:
+        sys.stderr.write(f"reduce: interrupted after {check.runs} runs: the smallest so far\n")
     return reducer.subject
 
 

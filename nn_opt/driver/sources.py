@@ -64,6 +64,11 @@ def load(ctx: Context, chunk: Chunk, options: Options) -> ModuleOp:
     if chunk.text is None:
         from nn_opt.frontends.onnx import import_model
 
+        if options.weights is not None:
+            hint = "a model holds its weights, or names their file itself"
+            raise DiagnosticError(
+                f"error: --weights is for IR, and this is a model\n  hint: {hint}"
+            )
         return import_model(chunk.filename, options.dims)
     if options.dim:
         hint = "write the sizes into the types"

@@ -197,7 +197,7 @@ def _transform(chunk: Chunk, options: Options, pipeline: Pipeline, observers: Ob
         return explore_module(ctx, module, pipeline, chunk, options, instruments)
     if options.bisect is not None:
         passes = [step for step in pipeline if observers.disabled.should_run(step, module)]
-        return _bisect(ctx, module, options, passes)
+        return _bisect(ctx, module, options, passes, observers)
     pipeline.apply(ctx, module, instruments)
     if options.reduce is not None:
         from nn_opt.driver.reduce import reduce_module
@@ -207,14 +207,20 @@ def _transform(chunk: Chunk, options: Options, pipeline: Pipeline, observers: Ob
         return _emit(module, options)
 
 
-def _bisect(ctx: Context, module: ModuleOp, options: Options, passes: Sequence[ModulePass]) -> str:
+def _bisect(
+    ctx: Context,
+    module: ModuleOp,
+    options: Options,
+    passes: Sequence[ModulePass],
+    observers: Observers,
+) -> str:
     from nn_opt.driver.bisect import bisect
 
     assert options.bisect is not None
     if options.debug_counter:
         raise DiagnosticError("error: --bisect sets the counters itself: leave out --debug-counter")
     output = "bisect" if options.output == "-" else options.output
-    return bisect(ctx, module, passes, options.bisect, output)
+    return bisect(ctx, module, passes, options.bisect, output, [observers.progress])
 
 
 def _emit(module: ModuleOp, options: Options) -> str:

@@ -69,3 +69,14 @@ def test_rewrites_that_are_no_valid_ir_in_part(
 def test_counters_and_bisection_exclude_each_other(file: str, capsys: pytest.CaptureFixture[str]):
     assert main(["--bisect=true", "--debug-counter=cse=1", "--cse", file]) == 1
     assert "leave out --debug-counter" in capsys.readouterr().err
+
+
+def test_a_pass_that_fails_on_the_way_is_named(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def apply(self: DcePass, ctx: Context, op: ModuleOp) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr(DcePass, "apply", apply)
+    assert main(["--bisect=true", "--cse", "--dce", file]) == 1
+    assert "error: internal error in --dce: KeyError: 'x'\n" in capsys.readouterr().err

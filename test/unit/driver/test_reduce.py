@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from nn_opt.driver import main
+from nn_opt.driver.checks import Check
 from nn_opt.driver.reduce import EDITS, Modules, Reducer
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.verify import verify
@@ -86,3 +88,22 @@ def test_nothing_changes_while_the_command_refuses(title: str):
     assert not reducer.run(title)
     assert str(reducer.subject) == before
     assert check.runs <= 600
+
+
+def test_after_ctrl_c_what_is_smallest_so_far_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    accepts = Check.accepts
+
+    def interrupted(self: Check, module: ModuleOp) -> bool:
+        if self.runs == 12:
+            raise KeyboardInterrupt
+        return accepts(self, module)
+
+    monkeypatch.setattr(Check, "accepts", interrupted)
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(large_module())
+    assert main(["--reduce=grep -q graph.tanh", str(source), "-o", str(output)]) == 0
+    assert "reduce: interrupted after 12 runs: the smallest so far\n" in capsys.readouterr().err
+    assert "graph.tanh" in output.read_text()
+    assert len(output.read_text()) < len(source.read_text())

@@ -133,3 +133,10 @@ def test_an_interrupt_is_quiet(
 def test_a_name_that_is_empty_is_no_folder(capsys: pytest.CaptureFixture[str]):
     assert main([""]) == 1
     assert capsys.readouterr().err == "error: the name of a file to read is empty\n"
+
+
+def test_weights_of_a_model_are_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = tmp_path / "m.onnx"
+    model.write_bytes(b"")
+    assert main(["--weights=w.safetensors", str(model)]) == 1
+    assert "error: --weights is for IR, and this is a model\n" in capsys.readouterr().err
