@@ -32,6 +32,7 @@ class Message:
     line: int
     severity: str
     text: str
+    source: Diagnostic
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Expectation:
     least: int = 1
     most: float = 1
     exact: bool = False
+    place: str = ""  # of the comment
 
     def fits(self, message: Message) -> bool:
         """Return whether the text is that of a message."""
@@ -75,17 +77,17 @@ def expected_messages(source: str, filename: str, first_line: int = 1) -> list[E
 
 
 def _expectation(match: re.Match[str], number: int, filename: str) -> Expectation:
-    severity, is_regex, place, count, more, text = match.groups()
+    severity, is_regex, target, count, more, text = match.groups()
+    place = f"{filename}:{number}:{match.start() + 1}"
     try:
         pattern = re.compile(_pattern_of(text) if is_regex else re.escape(text))
     except re.error as error:
         problem = f"'{text}' holds no regular expression: {error}"
-        place = f"{filename}:{number}:{match.start() + 1}"
         raise DiagnosticError(f"{place}: error: {problem}") from error
     least = int(count or 1)
     most = float("inf") if more == "+" else abs(int(more)) if more else least
-    line = _line_of(place, number)
-    return Expectation(line, severity, text, pattern, least, most, exact=count is not None)
+    line = _line_of(target, number)
+    return Expectation(line, severity, text, pattern, least, most, count is not None, place)
 
 
 def _pattern_of(text: str) -> str:
@@ -111,7 +113,7 @@ def messages_of(diagnostics: Iterable[Diagnostic], filename: str) -> Iterator[Me
         aside = [note for note in diagnostic.notes if not note.place]
         hint = [f"hint: {diagnostic.hint}"] if diagnostic.hint else []
         text = "\n".join([diagnostic.text, *hint, *(note.text for note in aside)])
-        yield Message(line, diagnostic.severity, text)
+        yield Message(line, diagnostic.severity, text, diagnostic)
         yield from messages_of((n for n in diagnostic.notes if n.place), filename)
 
 
@@ -131,7 +133,7 @@ def mismatches(
             continue
         counts[next((k for k in fitting if counts[k] < expected[k].most), fitting[0])] += 1
     pairs = zip(expected, counts, strict=True)
-    problems = [problem for pair in pairs if (problem := _unmet(*pair, spare, filename))]
+    problems = [problem for pair in pairs if (problem := _unmet(*pair, spare))]
     return problems + [_unexpected(m, filename) for m in spare if _is_refused(m, level)]
 
 
@@ -141,20 +143,18 @@ def _is_refused(message: Message, level: str) -> bool:
     return level == ALL
 
 
-def _unmet(
-    wanted: Expectation, count: int, spare: Sequence[Message], filename: str
-) -> Diagnostic | None:
+def _unmet(wanted: Expectation, count: int, spare: Sequence[Message]) -> Diagnostic | None:
     """Return what is wrong with how often a message came."""
     most = wanted.most if wanted.exact else float("inf")  # mlir-opt's, too, may come again
     if wanted.least <= count <= most:
         return None
     what = f'expected {wanted.severity} "{wanted.text}"'
-    place = f"{filename}:{wanted.line}:1" if wanted.line else filename
     if count:
         times = f"{wanted.least}" if wanted.least == wanted.most else f"{wanted.least} or more"
         problem = f"{what} was produced {count} time(s), expected {times}"
-        return Diagnostic("error", place, problem)
-    return Diagnostic("error", place, f"{what} was not produced", hint=_near_miss(wanted, spare))
+        return Diagnostic("error", wanted.place, problem)
+    problem = f"{what} was not produced"
+    return Diagnostic("error", wanted.place, problem, hint=_near_miss(wanted, spare))
 
 
 def _near_miss(wanted: Expectation, spare: Sequence[Message]) -> str:
@@ -166,5 +166,7 @@ def _near_miss(wanted: Expectation, spare: Sequence[Message]) -> str:
 
 
 def _unexpected(message: Message, filename: str) -> Diagnostic:
-    place = f"{filename}:{message.line or 1}:1"
-    return Diagnostic("error", place, f"unexpected {message.severity}: {message.text}")
+    said = message.source
+    text = f"unexpected {message.severity}: {said.text}"
+    notes = tuple(note for note in said.notes if not note.place)
+    return Diagnostic("error", said.place or filename, text, hint=said.hint, notes=notes)

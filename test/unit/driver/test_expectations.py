@@ -115,3 +115,11 @@ def test_hints_and_notes_without_a_place_count_as_text():
 def test_a_comment_that_expects_nothing_is_refused(line: str):
     with pytest.raises(DiagnosticError, match=r"m\.mlir:1:4: error"):
         expected_messages(line, "m.mlir")
+
+
+def test_what_differs_is_shown_in_its_place():
+    said = Diagnostic("error", "m.mlir:4:9", "it is so", hint="do this")
+    expected = expected_messages("\n  // expected-error@+2 {{bad}}", "m.mlir")
+    missing, unexpected = mismatches(expected, messages_of([said], "m.mlir"), "m.mlir")
+    assert missing.place == "m.mlir:2:6"
+    assert str(unexpected) == "m.mlir:4:9: error: unexpected error: it is so\n  hint: do this"
