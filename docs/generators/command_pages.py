@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from nn_opt.driver.arguments import make_parser
 from nn_opt.driver.compile import make_parser as make_compile_parser
+from nn_opt.driver.flags import make_parser
 from nn_opt.driver.run import make_parser as make_run_parser
 from nn_opt.ir.target import TARGETS
 

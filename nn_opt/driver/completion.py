@@ -25,7 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     """Return the parser of the tool, with a flag for each pass and pipeline."""
     import shtab
 
-    from nn_opt.driver.arguments import make_parser
+    from nn_opt.driver.flags import make_parser
     from nn_opt.driver.listing import pass_summary
     from nn_opt.pipelines import PIPELINES
     from nn_opt.registry import PASSES

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from nn_opt.driver.arguments import ALL, Options
+from nn_opt.driver.arguments import Options
+from nn_opt.driver.flags import ALL
 from nn_opt.instrument import Instrument
 from nn_opt.instruments.counters import DebugCounter, DisablePass, known, parse_limits
 from nn_opt.instruments.remarks import Remarks

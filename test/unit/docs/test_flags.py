@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from doc_blocks import ROOT, pages
 
-from nn_opt.driver.arguments import make_parser
 from nn_opt.driver.compile import make_parser as make_compile_parser
+from nn_opt.driver.flags import make_parser
 from nn_opt.driver.run import make_parser as make_run_parser
 from nn_opt.pipelines import PIPELINES
 from nn_opt.registry import PASSES

@@ -10,7 +10,7 @@ import pytest
 
 from nn_opt.driver import compile as nn_compile
 from nn_opt.driver import run as nn_run
-from nn_opt.driver.arguments import make_parser
+from nn_opt.driver.flags import make_parser
 
 LIT = Path(__file__).resolve().parents[2] / "lit"
 PARSERS = {
