@@ -73,7 +73,7 @@ class ConvertLoopToLlvmPass(ModulePass):
         require_one_block(op, self.name)
         sources = [inner for inner in op.ops if isinstance(inner, func.FuncOp)]
         main = next((inner for inner in sources if inner.sym_name.data == "main"), None)
-        require_buffers(sources, main)
+        require_buffers(sources, main, {*RULES, loop.ArenaOp})
         unit = Unit(target=target_of(op))
         for source in sources:
             if source is main:

@@ -29,7 +29,6 @@ from nn_opt.ir.resources import array_of, dense_of
 from nn_opt.ir.scf_format import ParallelOp
 from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
 
-
 HINTS = {"loop.block": "run --lower-blocks first"}
 
 

@@ -63,6 +63,13 @@ def machine_type(type_: Attribute) -> Attribute:
     return type_
 
 
+def no_rule(op: Operation) -> PassFailedException:
+    """Return the complaint about an op that cannot become code."""
+    problem = "--convert-loop-to-llvm has no rule for this operation"
+    hint = "run --lower-blocks and --vectorize-loops first"
+    return PassFailedException(complaint(op, problem, hint=hint))
+
+
 @lru_cache(maxsize=4096)
 def _integer_properties(value: int) -> Properties:
     return {"value": IntegerAttr(value, i64)}
@@ -175,9 +182,7 @@ class Code:
         for op in block.ops:
             rule = self.rules.get(type(op))
             if rule is None:
-                problem = "--convert-loop-to-llvm has no rule for this operation"
-                hint = "run --lower-blocks and --vectorize-loops first"
-                raise PassFailedException(complaint(op, problem, hint=hint))
+                raise no_rule(op)
             self.location = op.location
             rule(self, op)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -14,10 +14,11 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from nn_opt.conversion.to_llvm.code import no_rule
 from nn_opt.ir.diagnostics import Complaints, Diagnostic, diagnose
 from nn_opt.ir.types import shape_of
 
@@ -38,13 +39,19 @@ def is_buffer(type_: Attribute) -> bool:
     return -1 not in shape_of(type_)
 
 
-def require_buffers(functions: list[func.FuncOp], entry: func.FuncOp | None) -> None:
+def require_buffers(
+    functions: list[func.FuncOp], entry: func.FuncOp | None, rules: Container[type[Operation]]
+) -> None:
     """Check what functions take and return; `entry` takes nothing but buffers.
 
-    Raises: PassFailedException that names all that is wrong.
+    Raises: PassFailedException that names all that is wrong, or an op of an earlier level.
     """
     problems = [found for op in functions for found in _problems(op, op is entry)]
     if problems:
+        for function in functions:
+            for op in function.body.walk():
+                if type(op) not in rules:
+                    raise no_rule(op)
         raise PassFailedException(Complaints(problems))
 
 
