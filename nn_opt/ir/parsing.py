@@ -33,6 +33,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from nn_opt.ir import building as building  # before any IR is built
 from nn_opt.ir.contexts import REGISTERED, OpenContext
 from nn_opt.ir.dense_text import literal_end, read_literal
 from nn_opt.ir.diagnostics import Complaints, Diagnostic, DiagnosticError, diagnose, excerpt
