@@ -14,7 +14,8 @@ import pytest
 from bench import models
 from nn_opt.driver import main
 
-# Stands for a compiler that goes wrong where a 3x3 convolution of stride 2 is followed by a batch normalization.
+# Stands for a compiler that goes wrong where a 3x3 convolution of stride 2 is followed by a batch
+# normalization.
 PLANTED = """import sys, onnx
 graph = onnx.load(sys.argv[1]).graph
 norms = {node.input[0] for node in graph.node if node.op_type == "BatchNormalization"}

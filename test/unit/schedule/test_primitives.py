@@ -231,7 +231,11 @@ def vectorize_twice(s: Schedule) -> None:
 
 REFUSALS: list[tuple[str, Script, str]] = [
     (MATMUL, lambda s: s.split(s.axes("matmul")[1], 4, "exact"), "4 does not divide the 21"),
-    (MATMUL, lambda s: s.split(s.axes("matmul")[1], 0), "split: the factor of %n is 0, expected at least 1"),
+    (
+        MATMUL,
+        lambda s: s.split(s.axes("matmul")[1], 0),
+        "split: the factor of %n is 0, expected at least 1",
+    ),
     (MATMUL, lambda s: s.axes("conv"), "has no stage 'conv'"),
     (MATMUL, lambda s: s.fuse(s.axes("matmul")[0], s.axes("matmul")[2]), "%k is not all that %m"),
     (MATMUL, lambda s: s.reorder(*[s.axes("matmul")[0]] * 2), "named twice"),

@@ -170,7 +170,8 @@ def marked_before(s: Schedule) -> None:
         (wrong_name, "no intrinsic is named 'dot_bf16x3'"),
         (
             wrong_trips,
-            "tensorize: loop %ni is no dot_bf16x2: its loops are %ni of 16 x %ko of 3 x %ki of 4, expected 16 x 2",
+            "tensorize: loop %ni is no dot_bf16x2: its loops are %ni of 16 x %ko of 3 x %ki of 4,"
+            " expected 16 x 2",
         ),
         (with_its_start, "has a start of its own, which decompose_init takes out"),
         (wrong_walk, "moves by 3 with %kio, expected 1"),
