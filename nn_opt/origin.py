@@ -249,7 +249,7 @@ def parse(
     from nn_opt.ir.verify import verify
 
     name, text = "<text>", source
-    if not isinstance(source, str) or "\n" not in source:
+    if not isinstance(source, str) or (source and "\n" not in source):
         name = os.fspath(source)
         if name.endswith(".onnx"):
             hint = "nn_opt.import_model reads it"

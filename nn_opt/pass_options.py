@@ -13,6 +13,8 @@ from nn_opt.pass_specs import SCALARS, field_types, suggestion
 
 _ACCEPTED: dict[Any, Any] = {int: int, float: (int, float), str: str, bool: bool}
 
+_NUMBERS = (int, float)
+
 
 def make_checked(
     cls: type[ModulePass], title: str, /, *arguments: Any, **options: Any
@@ -89,6 +91,8 @@ def checked_value(value: Any, type_: Any) -> Any:
         if value not in arguments:
             raise ValueError(f"one of {', '.join(map(repr, arguments))}")
         return value
+    if type_ in _NUMBERS and hasattr(value, "dtype") and hasattr(value, "item"):
+        value = value.item()  # a number of NumPy
     if isinstance(value, bool) is not (type_ is bool) or not isinstance(value, _ACCEPTED[type_]):
         raise ValueError(SCALARS[type_][1])
     return float(value) if type_ is float else value

@@ -106,8 +106,11 @@ class Pipeline:
           }
         }
         """
+        if not isinstance(module, ModuleOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+            hint = "nn_opt.parse makes one of a text or file"
+            raise TypeError(f"a pipeline runs on a module, not {module!r}; {hint}")
+        watchers = _instruments(instruments)
         result = module if in_place else module.clone()
-        watchers = tuple(instruments)
         if verify:
             verify_module(result)
             if not any(isinstance(instrument, VerifyEach) for instrument in watchers):
@@ -176,6 +179,20 @@ class Pipeline:
 
     def __repr__(self) -> str:
         return f"Pipeline({short_text(self._plan)!r})" if self._plan else "Pipeline()"
+
+
+def _instruments(given: Any) -> tuple[Instrument, ...]:
+    """Return what looks on.
+
+    Raises: TypeError for what is no list of instruments.
+    """
+    if isinstance(given, Instrument):
+        raise TypeError(f"instruments are a list: [{type(given).__name__}(...)]")
+    found = tuple(given)
+    for one in found:
+        if not isinstance(one, Instrument):
+            raise TypeError(f"an instrument is an object whose class is an Instrument, not {one!r}")
+    return found
 
 
 class _Naming(Instrument):

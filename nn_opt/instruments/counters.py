@@ -18,7 +18,7 @@ from nn_opt.registry import PASSES, is_pass
 class DebugCounter(Instrument):
     """Let only the first so many rewrites of a pass happen; the count runs on if it runs again.
 
-    Raises: DiagnosticError for an unknown pass.
+    Raises: DiagnosticError for an unknown pass, TypeError for a limit that is no natural number.
 
     >>> import nn_opt
     >>> module = nn_opt.parse('''func.func @f(%x: f32) -> f32 {
@@ -35,8 +35,10 @@ class DebugCounter(Instrument):
     """
 
     def __init__(self, limits: Mapping[str, int]) -> None:
-        for name in limits:
+        for name, limit in limits.items():
             known("--debug-counter", name)
+            if type(limit) is not int or limit < 0:
+                raise TypeError(f"the limit of {name} is {limit!r}, expected a number of rewrites")
         self.counters = {name: Counter(limit) for name, limit in limits.items()}
 
     def before_pass(self, step: ModulePass, module: ModuleOp) -> None:

@@ -8,15 +8,19 @@ import sys
 from collections.abc import Sequence
 from difflib import unified_diff
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from nn_opt.instrument import Instrument
+from nn_opt.instruments.counters import known
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.files import write_text
 from nn_opt.ir.printing import print_module
+
+if TYPE_CHECKING:
+    from nn_opt.pipeline import Pipeline
 
 ALL = "all"
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
@@ -55,6 +59,14 @@ class PrintIR(Instrument):
         self.after = {after} if isinstance(after, str) else set(after)
         self.changed, self.failed, self.file = changed, failed, file
         self._last = ""
+
+    def before_pipeline(self, pipeline: Pipeline, module: ModuleOp) -> None:
+        """Check the names.
+
+        Raises: DiagnosticError if there is no such pass.
+        """
+        for name in (self.before | self.after) - {ALL, *(step.name for step in pipeline)}:
+            known("PrintIR", name)
 
     def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if self.changed:

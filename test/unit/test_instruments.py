@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdsl.context import Context
@@ -178,10 +179,10 @@ def test_who_does_not_listen_costs_nothing():
 def test_times_have_the_form_of_the_pipeline():
     timing, module = nn_opt.Timing(), nn_opt.parse(TEXT)
     cse = passes.Cse()
-    pipeline = Pipeline(cse, "func.func(dce,cse)", passes.LowerToLlvm(), cse)
+    pipeline = Pipeline(cse, "func.func(dce,cse)", passes.LowerToC(), cse)
     pipeline.run(module, [nn_opt.DisablePass("dce"), timing])
     rows = timing.rows()
-    assert [row.name for row in rows] == ["cse", "func.func", "lower-to-llvm", "cse", "(rest)"]
+    assert [row.name for row in rows] == ["cse", "func.func", "lower-to-c", "cse", "(rest)"]
     dce, inner = rows[1].inner
     assert (dce.name, dce.seconds) == ("dce", 0.0)
     assert inner.seconds > 0
@@ -274,3 +275,16 @@ def test_counters_are_quiet_after_a_failure():
 def test_an_unknown_pass_is_refused(make: type[nn_opt.DisablePass]):
     with pytest.raises(DiagnosticError, match=r"unknown pass 'csee'\n  hint: did you mean cse\?"):
         make("csee")
+
+
+def test_a_pass_to_print_around_has_to_exist():
+    with pytest.raises(
+        DiagnosticError, match=r"PrintIR: unknown pass 'csee'\n  hint: did you mean"
+    ):
+        Pipeline("cse").run(nn_opt.parse(TEXT), [nn_opt.PrintIR(after="csee")])
+
+
+@pytest.mark.parametrize("limit", [-1, "1", None, True])
+def test_a_limit_is_a_natural_number(limit: Any):
+    with pytest.raises(TypeError, match=r"the limit of cse is .*, expected a number of rewrites"):
+        nn_opt.DebugCounter({"cse": limit})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -196,3 +198,32 @@ def test_a_mistake_in_a_pass_is_shown_as_it_is():
     with pytest.raises(KeyError, match="lost") as caught:
         Pipeline(RaisingPass()).run(nn_opt.parse(TWICE))
     assert caught.value.__notes__ == ["in the pass raising"]
+
+
+@pytest.mark.parametrize(
+    ("module", "instruments", "message"),
+    [
+        (TWICE, [], "a pipeline runs on a module, not 'func.func.*; nn_opt.parse makes one"),
+        (None, [], "a pipeline runs on a module, not None"),
+        (nn_opt.parse(TWICE), nn_opt.Timing(), r"instruments are a list: \[Timing\(...\)\]"),
+        (nn_opt.parse(TWICE), [nn_opt.Timing], "an instrument is an object whose class is"),
+        (
+            nn_opt.parse(TWICE),
+            [3],
+            "an instrument is an object whose class is an Instrument, not 3",
+        ),
+    ],
+)
+def test_what_a_run_is_given(module: Any, instruments: Any, message: str):
+    with pytest.raises(TypeError, match=message):
+        Pipeline("cse").run(module, instruments)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert passes.FuseOps(max_depth=np.int64(4)) == passes.FuseOps(max_depth=4)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"max_depth is .*, expected an integer"):
+        passes.FuseOps(max_depth=np.float32(4))  # pyright: ignore[reportArgumentType]
+
+
+def test_an_empty_text_is_an_empty_module():
+    assert not nn_opt.parse("").ops
