@@ -69,6 +69,7 @@ LOWER_TO_JS = (
     "lower-blocks",
     "partition-loops",
     "compact-buffers",
+    "unroll-loops",  # tiles become variables
     "plan-memory",  # numbers are doubles: functions are those of the engine
 )
 COMPILE = "compile"
@@ -96,6 +97,7 @@ def expand(name: str, options: str = "") -> list[ModulePass]:
         return _expand_pipeline(name, options)
     if not is_pass(name):
         hint = suggestion(name, [*names_like(name), *PIPELINES])
+        hint = hint or "\n  hint: --list-passes lists the passes"
         raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
     return [make_pass(name, options)]
 

@@ -7,9 +7,10 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 from xdsl.utils.hints import type_repr
 
 from nn_opt.instruments.statistics import declared
@@ -72,9 +73,7 @@ def list_passes() -> str:
     from nn_opt.xdsl_passes import names
 
     discover()
-    passes = _table(
-        (f"--{name}", pass_summary(name)) for name in PASSES if name not in SOURCES
-    )
+    passes = _table((f"--{name}", pass_summary(name)) for name in PASSES if name not in SOURCES)
     for source in dict.fromkeys(SOURCES.values()):
         rows = [(f"--{n}", _foreign_summary(n)) for n in PASSES if SOURCES.get(n) == source]
         passes += f"\npasses of {source}\n{_table(rows)}"
@@ -106,16 +105,13 @@ def pass_help(name: str) -> str:
     """
     name = name.removeprefix("--")
     if name in PIPELINES:
-        return f"--{name}: a pipeline\n{_table((f'--{step}', '') for step in PIPELINES[name])}"
+        return _pipeline_help(name)
     if not is_pass(name):
         hint = suggestion(name, [*names_like(name), *PIPELINES])
+        hint = hint or "\n  hint: --list-passes lists the passes"
         raise DiagnosticError(f"error: unknown pass '{name}'{hint}")
     cls = load_pass(name)
-    defaults = {f.name: default_of(f) for f in dataclasses.fields(cls)}
-    options = [
-        (option, f"{type_repr(type_)} = {_default(defaults[option.replace('-', '_')])}")
-        for option, type_ in field_types(cls).items()
-    ]
+    options = _options(cls).items()
     tail = f"options\n{_table(options)}" if options else "no options\n"
     counters = _table((counter.name, counter.text) for counter in declared(cls))
     tail += f"statistics\n{counters}" if counters else ""
@@ -123,6 +119,29 @@ def pass_help(name: str) -> str:
     if name in SOURCES:
         tail += f"from {SOURCES[name]}\n"
     return f"--{name}\n{_documentation(cls)}\n\nruns on {where}\n{tail}"
+
+
+def _pipeline_help(name: str) -> str:
+    """Return the passes of a pipeline, and the options that it hands on to them."""
+    rows = PIPELINES[name]
+    options = {k: v for row in rows for k, v in _options(load_pass(row.partition("{")[0])).items()}
+    tail = f"options, for the passes that have them\n{_table(options.items())}" if options else ""
+    return f"--{name}: a pipeline\n{_table((f'--{row}', '') for row in rows)}{tail}"
+
+
+def _options(cls: type[ModulePass]) -> dict[str, str]:
+    """Return the type and default of each option of a pass."""
+    defaults = {f.name: default_of(f) for f in dataclasses.fields(cls)}
+    return {
+        option: f"{_type_text(type_)} = {_default(defaults[option.replace('-', '_')])}"
+        for option, type_ in field_types(cls).items()
+    }
+
+
+def _type_text(type_: Any) -> str:
+    if get_origin(type_) is Literal:
+        return "|".join(map(str, get_args(type_)))
+    return type_repr(type_)
 
 
 def _default(value: object) -> str:

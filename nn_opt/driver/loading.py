@@ -67,10 +67,12 @@ def _module_file(name: str) -> str:
         sys.path.insert(0, os.getcwd())
     try:
         spec = find_spec(name)
+    except ModuleNotFoundError:  # of the package that the name begins with
+        spec = None
     except (ImportError, ValueError) as error:
         raise DiagnosticError(f"error: {FLAG}: {error}") from error
     if spec is None or spec.origin is None:
-        hint = f"a file has a suffix: {FLAG}={name}.py"
+        hint = f"a file ends in .py, as in {FLAG}=FILE.py"
         raise DiagnosticError(f"error: {FLAG}: there is no module '{name}'\n  hint: {hint}")
     return spec.origin
 

@@ -5,7 +5,16 @@
 // RUN: nn-opt --version | filecheck %s --check-prefix=VERSION
 // RUN: nn-run --version | filecheck %s --check-prefix=VERSION
 // RUN: nn-compile --version | filecheck %s --check-prefix=VERSION
+// RUN: nn-opt --pass-help=optimize-graph | filecheck %s --check-prefix=PIPELINE
+// RUN: not nn-opt --pass-help=zzzz 2>&1 | filecheck %s --check-prefix=NONE
 
+// PIPELINE: --optimize-graph: a pipeline
+// PIPELINE:   --fuse-ops
+// PIPELINE: options, for the passes that have them
+// PIPELINE:   precision f32|bf16 = f32
+// PIPELINE:   max-depth int = 64
+// NONE:      error: unknown pass 'zzzz'
+// NONE-NEXT: hint: --list-passes lists the passes
 // OPT:      usage: nn-opt
 // OPT:      --split-input-file
 // RUN-HELP: usage: nn-run

@@ -118,8 +118,9 @@ def test_a_mistake_in_a_pattern_has_its_line(folder: Path, capsys: pytest.Captur
     ("source", "message"),
     [
         ("none.py", "none.py: error: No such file\n"),
-        ("none", "error: --load: there is no module 'none'\n  hint: a file has a suffix"),
-        ("none.inner", "error: --load: No module named 'none'\n"),
+        ("none", "error: --load: there is no module 'none'\n  hint: a file ends in .py"),
+        ("in.mlir", "error: --load: there is no module 'in.mlir'\n  hint: a file ends in .py"),
+        ("none.inner", "error: --load: there is no module 'none.inner'\n"),
     ],
 )
 @pytest.mark.usefixtures("folder")
