@@ -139,6 +139,11 @@ def _check_values(known: argparse.Namespace) -> None:
         if value is not None and known.emit != "mlir":
             problem = f"error: {flag} and --emit={known.emit} do not go together"
             raise DiagnosticError(f"{problem}\n  hint: let nn-opt translate what comes out of it")
+    if known.split_input_file:
+        for flag, value in (("--emit-weights", known.emit_weights), ("--bisect", known.bisect)):
+            if value is not None:
+                problem = f"error: {flag} and --split-input-file do not go together"
+                raise DiagnosticError(f"{problem}\n  hint: each part would write the same file")
     folder = os.path.dirname(known.output)
     if folder and not os.path.isdir(folder):  # it would be a pity to find out in the end
         raise DiagnosticError(f"{known.output}: error: No such file or directory")

@@ -36,14 +36,20 @@ def recorded_arguments(path: str) -> list[str]:
     ]
 
 
-def internal_error(filename: str, error: Exception, step: ModulePass | None) -> Diagnostic:
-    """Return what to say about a mistake of ours, or of a loaded file: one line, and a hint."""
+def internal_error(
+    filename: str, error: Exception, step: ModulePass | None, *, kept: bool = False
+) -> Diagnostic:
+    """Return what to say about a mistake of ours, or of a loaded file: one line, and a hint.
+
+    kept: there is a reproducer already.
+    """
     place = f" in --{step.name}" if step is not None else ""
     if isinstance(error, RecursionError):  # regions are no reason: they change stacks
         problem = f"types, attributes or locations are nested too deeply{place}"
         return Diagnostic("error", filename, problem)
     text = f"{type(error).__name__}: {error}".split("\n")[0]
-    hint = "--debug shows the traceback, --crash-reproducer=FILE keeps what the pass was given"
+    hint = "--debug shows the traceback"
+    hint += "" if kept else ", --crash-reproducer=FILE keeps what the pass was given"
     if "nn_opt.driver.loading" in sys.modules:
         from nn_opt.driver.loading import place_of
 

@@ -169,7 +169,8 @@ def _worded(error: Exception, chunk: Chunk, observers: Observers) -> list[Diagno
     if isinstance(error, USER_ERRORS):
         *others, last = diagnostics_of(error)
     else:
-        others, last = [], internal_error(chunk.filename, error, observers.progress.step)
+        step, kept = observers.progress.step, bool(observers.note)
+        others, last = [], internal_error(chunk.filename, error, step, kept=kept)
     notes = list(last.notes)
     if attempt := attempt_of(error):
         notes += read_diagnostics(attempt)

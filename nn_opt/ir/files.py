@@ -17,7 +17,7 @@ def write_atomically(path: str | Path, write: Callable[[str], object]) -> None:
     """
     if not str(path):
         raise DiagnosticError("error: the name of a file to write is empty")
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays one
     try:
         if target.exists() and not target.is_file():  # /dev/null, a pipe
             write(str(target))

@@ -63,3 +63,12 @@ def test_a_folder_holds_one_run(tmp_path: Path):
         assert main([f"--print-ir-tree-dir={tree}", *passes, str(path), "-o", str(path)]) == 0
     names = sorted(file.name for file in tree.iterdir())
     assert names == ["0000-input.mlir", "0001-dce.mlir", "notes.txt"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path):
+    path, link = tmp_path / "twice.mlir", tmp_path / "link.mlir"
+    path.write_text(TWICE)
+    link.symlink_to(path)
+    assert main(["--cse", str(link), "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert path.read_text().count("mulf") == 1

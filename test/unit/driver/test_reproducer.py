@@ -54,6 +54,7 @@ def test_an_internal_error_is_replayed(
     file = tmp_path / "repro.mlir"
     assert main(["--canonicalize", "--cse", "--dce", f"--crash-reproducer={file}", broken]) == 1
     said = capsys.readouterr().err
+    assert "hint: --debug shows the traceback\n" in said
     text = file.read_text()
     assert "It ended in: KeyError: 'no such thing" in text
     assert "builtin.module(cse,dce)" in text
