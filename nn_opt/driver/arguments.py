@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from nn_opt.driver.conflicts import check_values
 from nn_opt.driver.flags import make_parser
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.pass_specs import suggestion
@@ -117,36 +117,11 @@ def parse_arguments(argv: Sequence[str]) -> Options:
             raise DiagnosticError(f"error: the pass '{name}' has the name of an option of nn-opt")
     if unknown:
         _refuse(unknown[0], parser)
-    _check_values(known)
-    if known.debug_info and known.emit != "llvm-ir":
-        hint = "--print-locations shows the places of IR"
-        raise DiagnosticError(f"error: --debug-info needs --emit=llvm-ir\n  hint: {hint}")
+    check_values(known)
     values: dict[str, Any] = vars(known)
     if known.explore and not passes:
         passes.append(Call(COMPILE))
     return Options(passes=passes, **values)
-
-
-def _check_values(known: argparse.Namespace) -> None:
-    """Refuse numbers below 0, options that do not go together, and a folder that is not there."""
-    for flag, value in (("--check", known.check), ("--error-limit", known.error_limit)):
-        if value is not None and not value >= 0:
-            raise DiagnosticError(f"error: {flag} is {value}, expected at least 0")
-    if known.bisect is not None and known.reduce is not None:
-        hint = "reduce what --bisect writes before the first pass that fails"
-        raise DiagnosticError(f"error: --bisect and --reduce do not go together\n  hint: {hint}")
-    for flag, value in (("--bisect", known.bisect), ("--reduce", known.reduce)):
-        if value is not None and known.emit != "mlir":
-            problem = f"error: {flag} and --emit={known.emit} do not go together"
-            raise DiagnosticError(f"{problem}\n  hint: let nn-opt translate what comes out of it")
-    if known.split_input_file:
-        for flag, value in (("--emit-weights", known.emit_weights), ("--bisect", known.bisect)):
-            if value is not None:
-                problem = f"error: {flag} and --split-input-file do not go together"
-                raise DiagnosticError(f"{problem}\n  hint: each part would write the same file")
-    folder = os.path.dirname(known.output)
-    if folder and not os.path.isdir(folder):  # it would be a pity to find out in the end
-        raise DiagnosticError(f"{known.output}: error: No such file or directory")
 
 
 def split_pass_flags(argv: Sequence[str]) -> tuple[list[Entry], list[str]]:
