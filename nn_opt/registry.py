@@ -43,6 +43,7 @@ PASSES = {
     "compact-buffers": "nn_opt.passes.compact_buffers:CompactBuffersPass",
     "tensorize-loops": "nn_opt.passes.tensorize_loops:TensorizeLoopsPass",
     "vectorize-loops": "nn_opt.passes.vectorize_loops:VectorizeLoopsPass",
+    "unroll-loops": "nn_opt.passes.unroll_loops:UnrollLoopsPass",
     "expand-math": "nn_opt.passes.expand_math:ExpandMathPass",
     "plan-memory": "nn_opt.passes.plan_memory:PlanMemoryPass",
     "convert-loop-to-llvm": "nn_opt.conversion.loop_to_llvm:ConvertLoopToLlvmPass",
@@ -81,6 +82,7 @@ FUNCTION_PASSES = frozenset(
         "compact-buffers",
         "tensorize-loops",
         "vectorize-loops",
+        "unroll-loops",
         "expand-math",
         "apply-pdl",
     }

@@ -37,6 +37,7 @@ from nn_opt.passes.simplify_inference import SimplifyInferencePass
 from nn_opt.passes.stream_softmax import StreamSoftmaxPass
 from nn_opt.passes.tensorize_loops import TensorizeLoopsPass
 from nn_opt.passes.unfold_conv_transpose import UnfoldConvTransposePass
+from nn_opt.passes.unroll_loops import UnrollLoopsPass
 from nn_opt.passes.unsqueeze_windows import UnsqueezeWindowsPass
 from nn_opt.passes.vectorize_loops import VectorizeLoopsPass
 from nn_opt.pipeline import Pipeline
@@ -76,6 +77,7 @@ SimplifyInference = SimplifyInferencePass
 StreamSoftmax = StreamSoftmaxPass
 TensorizeLoops = TensorizeLoopsPass
 UnfoldConvTranspose = UnfoldConvTransposePass
+UnrollLoops = UnrollLoopsPass
 UnsqueezeWindows = UnsqueezeWindowsPass
 VectorizeLoops = VectorizeLoopsPass
 
@@ -93,7 +95,11 @@ def LowerToLoops(
 ) -> Pipeline: ...
 def LowerToLlvm() -> Pipeline: ...
 def LowerToC() -> Pipeline: ...
-def LowerToJs() -> Pipeline: ...
+def LowerToJs(
+    *,
+    most: int = ...,
+    most_ops: int = ...,
+) -> Pipeline: ...
 def Compile(
     *,
     winograd: Literal["auto", "off", "force2", "force4"] = ...,

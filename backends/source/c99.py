@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -159,11 +160,8 @@ class C99(Language):
         cast = "" if type_ == source_type else f"({word} *)(void *)"
         return f"{word} *const {name} = {cast}({place});"
 
-    def read(self, buffer: str, index: str, type_: Attribute) -> str:
-        return f"{buffer}[{index}]"
-
-    def write(self, buffer: str, index: str, value: str, type_: Attribute) -> str:
-        return f"{buffer}[{index}] = {value};"
+    def define_variables(self, names: Sequence[str], type_: Attribute) -> str:
+        return f"{self.stored_word(type_)} {', '.join(names)};"
 
     def copy(self, source: str, target: str, type_: Attribute, elements: int) -> str:
         return f"memmove({target}, {source}, {elements} * sizeof({self.stored_word(type_)}));"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -140,11 +141,9 @@ class JavaScript(Language):
         place = f"{source}.byteOffset" if at == "0" else f"{source}.byteOffset + {size} * ({at})"
         return f"const {name} = new {self.type_word(type_)}({source}.buffer, {place}, {elements});"
 
-    def read(self, buffer: str, index: str, type_: Attribute) -> str:
-        return f"{buffer}[{index}]"
-
-    def write(self, buffer: str, index: str, value: str, type_: Attribute) -> str:
-        return f"{buffer}[{index}] = {value};"
+    def define_variables(self, names: Sequence[str], type_: Attribute) -> str:
+        zero = self.literal(0, type_)
+        return f"let {', '.join(f'{name} = {zero}' for name in names)};"
 
     def copy(self, source: str, target: str, type_: Attribute, elements: int) -> str:
         return f"{target}.set({source});"

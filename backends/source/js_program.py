@@ -126,7 +126,7 @@ class JsProgram(Program):
             op.result.name_hint, "table", f"{self.js.type_word(type_)}.of({words})"
         )
 
-    def local_buffer(self, p: FunctionPrinter, op: loop.AllocOp) -> None:
+    def array(self, p: FunctionPrinter, op: loop.AllocOp) -> None:
         word = f"new {self.js.type_word(element_type(op.result))}({p.elements(op.result)})"
         p.words[op.result] = self._of_file(op.result.name_hint, op.buffer.data, word)
 

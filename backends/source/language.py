@@ -73,12 +73,8 @@ class Language(ABC):
         """Return the statement that names a part of a buffer; `at` counts elements of that."""
 
     @abstractmethod
-    def read(self, buffer: str, index: str, type_: Attribute) -> str:
-        """Return an element of a buffer."""
-
-    @abstractmethod
-    def write(self, buffer: str, index: str, value: str, type_: Attribute) -> str:
-        """Return the statement that stores an element."""
+    def define_variables(self, names: Sequence[str], type_: Attribute) -> str:
+        """Return the statement that makes variables, to be assigned to."""
 
     @abstractmethod
     def copy(self, source: str, target: str, type_: Attribute, elements: int) -> str:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, func
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.backends.source.indices import Indices, index_range
@@ -25,6 +26,7 @@ from nn_opt.ir.types import element_type, shape_of
 
 LONGEST = 80  # characters of an expression that is put into another one
 INDENT = "  "
+MOST_VARIABLES = 64  # in the place of one buffer
 SIMPLE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 
 
@@ -50,6 +52,7 @@ class FunctionPrinter:
     statements: dict[type[Operation], Statement] = field(default_factory=lambda: dict(STATEMENTS))
     lines: list[str] = field(default_factory=list[str])
     words: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    variables: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     _pending: dict[SSAValue, Pending] = field(default_factory=dict[SSAValue, Pending])
     _depth: int = 1
 
@@ -142,6 +145,24 @@ class FunctionPrinter:
             problem = f"the {self.language.name} backend has no type for {type_}"
             raise PassFailedException(complaint(op, problem, hint=self.language.hint(op)))
 
+    def element(self, buffer: SSAValue, offset: str) -> str:
+        """Return what stands for an element, to be read or assigned to."""
+        if buffer in self.variables:
+            return f"{self.variables[buffer]}{offset}"
+        return f"{self.words[buffer]}[{offset}]"
+
+    def make_variables(self, op: loop.AllocOp) -> bool:
+        """Let a buffer be a variable for each element, if every access says which one it is."""
+        accesses = [use.operation for use in op.result.uses]
+        if self.elements(op.result) > MOST_VARIABLES or not all(map(_is_constant, accesses)):
+            return False
+        stem = self.names.fresh_stem(op.result.name_hint, op.buffer.data)
+        self.variables[op.result] = stem
+        type_ = element_type(op.result)
+        used = sorted({_offset(access) for access in accesses})
+        self.say(self.language.define_variables([f"{stem}{place}" for place in used], type_))
+        return True
+
     def elements(self, buffer: SSAValue) -> int:
         """Return how many elements a buffer has."""
         return math.prod(shape_of(buffer))
@@ -153,6 +174,23 @@ class FunctionPrinter:
         self.block(block)
         self._depth -= 1
         self.say("}")
+
+
+def _is_constant(op: Operation) -> bool:
+    """Return whether an op is a load or store of one element at a place without variables."""
+    if not isinstance(op, loop.LoadOp | loop.StoreOp) or op.step != 1:
+        return False
+    return all(isinstance(expr, AffineConstantExpr) for expr in op.map.data.results)
+
+
+def _offset(op: Operation) -> int:
+    """Return the place of an access of which `_is_constant` holds."""
+    assert isinstance(op, loop.LoadOp | loop.StoreOp)
+    place = 0
+    for size, expr in zip(shape_of(op.memref), op.map.data.results, strict=True):
+        assert isinstance(expr, AffineConstantExpr)
+        place = place * size + expr.value
+    return place
 
 
 def is_tight(text: str) -> bool:
@@ -185,7 +223,7 @@ def _load(p: FunctionPrinter, op: loop.LoadOp) -> None:
     indices = p.indices(op.indices)
     shape, results = shape_of(op.memref), op.map.data.results
     element = element_type(op.memref)
-    text = p.language.read(p.words[op.memref], indices.offset(shape, results), element)
+    text = p.element(op.memref, indices.offset(shape, results))
     if op.default is not None:
         default = p.language.literal(scalar_value(op.default), element)
         conditions = indices.inside(shape, results)
@@ -201,7 +239,7 @@ def _store(p: FunctionPrinter, op: loop.StoreOp) -> None:
     value = p.take(op.value)
     p.before_a_write()
     offset = indices.offset(shape_of(op.memref), op.map.data.results)
-    p.say(p.language.write(p.words[op.memref], offset, value, element_type(op.memref)))
+    p.say(f"{p.element(op.memref, offset)} = {value};")
 
 
 def _for(p: FunctionPrinter, op: loop.ForOp) -> None:

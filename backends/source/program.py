@@ -75,7 +75,12 @@ class Program(ABC):
         """Return the name of a constant of a kernel, which is now a table of the file."""
 
     def local_buffer(self, p: FunctionPrinter, op: loop.AllocOp) -> None:
-        """Say where a small buffer of a kernel is."""
+        """Say where a small buffer of a kernel is: in variables, if that can be."""
+        if not p.make_variables(op):
+            self.array(p, op)
+
+    def array(self, p: FunctionPrinter, op: loop.AllocOp) -> None:
+        """Say where a small buffer is that has places in memory."""
         word = p.name(op.result, op.buffer.data)
         p.say(p.language.local_buffer(word, element_type(op.result), p.elements(op.result)))
 

@@ -69,7 +69,10 @@ def write_c(module: ModuleOp, options: Namespace, output: Path) -> None:
 def write_js(module: ModuleOp, options: Namespace, output: Path) -> None:
     """ES module without dependencies, and its weights."""
     from nn_opt.backends.source import print_js
+    from nn_opt.ir.target import SCALAR
 
+    if options.target == "cpu":
+        options.target = SCALAR.name
     _lower(module, options, "lower-to-js")
     title = f"{Path(options.model).name}, compiled by nn-opt {__version__}"
     weights = output.with_suffix(".weights")

@@ -87,6 +87,9 @@ DEFAULT = TARGETS["x86-64-v4"]
 # Deterministic code is planned for this machine, whatever machine it is emitted for: the order
 # of sums follows from the width of vectors. Narrower machines run each vector in parts.
 DETERMINISTIC = replace(DEFAULT, name="any-width", has_ldexp=False)
+# Source text for machines that are not known: two elements side by side, in variables.
+SCALAR = Target("scalar", _X86, "x86-64", "", 8, 16)
+PLANS = {plan.name: plan for plan in (DETERMINISTIC, SCALAR)}  # targets that are no machines
 
 
 @lru_cache(maxsize=1)
@@ -114,8 +117,8 @@ def target_named(name: str) -> Target:
     """
     if name in ("host", "cpu"):
         return host()
-    if name == DETERMINISTIC.name:
-        return DETERMINISTIC
+    if name in PLANS:
+        return PLANS[name]
     if name not in TARGETS:
         known = ", ".join(["host", *TARGETS])
         raise DiagnosticError(f"error: unknown target {name!r}\n  hint: the targets are {known}")

@@ -20,6 +20,7 @@ from bench import models
 from nn_opt.backends.source import print_c, print_js
 from nn_opt.check import seeded_inputs
 from nn_opt.frontends.onnx import import_model
+from nn_opt.ir.target import SCALAR, set_target
 from nn_opt.reference import run
 
 RUNS = [
@@ -43,6 +44,8 @@ def test_a_model_computes_the_same(name: str, pipeline: str, execute: Run, tmp_p
     module = import_model(models.build_small(name))
     inputs = seeded_inputs(module)
     wanted = run(module, inputs)
+    if execute is run_js:
+        set_target(module, SCALAR.name)
     lowered = nn_opt.Pipeline("optimize-graph", "lower-to-loops", pipeline).run(module)
     close(execute(lowered, inputs, tmp_path), wanted)
 
