@@ -62,7 +62,7 @@ def make_pass(name: str, options: str = "") -> ModulePass:
         if key.replace("-", "_") in values:
             raise DiagnosticError(f"error: --{name}: {key} is given twice")
         values[key.replace("-", "_")] = _option_value(f"--{name}: {key}", text, types[key])
-    for missing in _required(cls) - values.keys():
+    for missing in sorted(_required(cls) - values.keys()):
         raise DiagnosticError(f"error: --{name} needs the option '{missing.replace('_', '-')}'")
     return cls(**values)
 
