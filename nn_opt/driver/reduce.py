@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from nn_opt.driver.reductions import (
     shorten_signatures,
     straighten_branches,
 )
+from nn_opt.instruments.reproducer import save_beside
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.verify import verify
@@ -97,6 +99,12 @@ def reduce_module(module: ModuleOp, command: str) -> ModuleOp:
     """
     with make_check("--reduce", command) as check:
         return reduce(module, check, Modules())
+
+
+def save_weights_beside(module: ModuleOp, output: str) -> None:
+    """Write the weights of what is left to OUTPUT.safetensors, where the command found them."""
+    if output != "-" and (os.path.isfile(output) or not os.path.exists(output)):
+        save_beside(module, output)
 
 
 def reduce(subject: Any, check: Judge, kind: Kind) -> Any:

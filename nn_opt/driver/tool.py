@@ -201,9 +201,11 @@ def _transform(chunk: Chunk, options: Options, pipeline: Pipeline, observers: Ob
         return _bisect(ctx, module, options, passes, observers)
     pipeline.apply(ctx, module, instruments)
     if options.reduce is not None:
-        from nn_opt.driver.reduce import reduce_module
+        from nn_opt.driver.reduce import reduce_module, save_weights_beside
 
         module = reduce_module(module, options.reduce)
+        if options.emit_weights is None and not options.inline_weights:
+            save_weights_beside(module, options.output)
     with timing.phase("(print)"):
         return _emit(module, options)
 

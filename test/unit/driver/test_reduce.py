@@ -107,3 +107,19 @@ def test_after_ctrl_c_what_is_smallest_so_far_is_written(
     assert "reduce: interrupted after 12 runs: the smallest so far\n" in capsys.readouterr().err
     assert "graph.tanh" in output.read_text()
     assert len(output.read_text()) < len(source.read_text())
+
+
+def test_weights_that_are_left_lie_beside(tmp_path: Path):
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    values = ", ".join(f"{k}.0" for k in range(20))
+    source.write_text(
+        "func.func @f() -> tensor<20xf32> {\n"
+        f"  %c = graph.constant dense<[{values}]> : tensor<20xf32>\n"
+        "  %n = graph.neg %c : tensor<20xf32>\n"
+        "  func.return %n : tensor<20xf32>\n}\n"
+    )
+    flags = ["--fold-constants", "--reduce=grep -q resource"]
+    assert main([*flags, str(source), "-o", str(output)]) == 0
+    weights = f"--weights={output}.safetensors"
+    assert main([weights, "--inline-weights", str(output), "-o", str(source)]) == 0
+    assert "-1.9" in source.read_text()
