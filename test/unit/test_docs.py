@@ -27,9 +27,7 @@ def test_generated_page_is_up_to_date(page: str):
     assert (ROOT / "docs" / page).read_text() == text, "run: python docs/generate.py"
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"]
-)
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
 def test_page_names_only_files_that_exist(page: str):
     text = (ROOT / page).read_text()
     named = set(re.findall(r"`([\w./-]+/(?:[\w.-]+\.(?:py|md|mlir|ll))?)`", text))
