@@ -52,7 +52,7 @@ def load(source: str) -> None:
     except SyntaxError as error:
         place = f"{_shown(error.filename or path)}:{error.lineno}:{error.offset}"
         raise DiagnosticError(f"{place}: error: {error.msg}") from error
-    except Exception as error:  # any: the file is the user's
+    except (Exception, SystemExit) as error:  # any: the file is the user's
         raise DiagnosticError(f"{place_of(error)}: error: {_worded(error)}") from error
 
 
@@ -101,7 +101,7 @@ def place_of(error: BaseException) -> str | None:
     return places[-1] if places else None
 
 
-def _worded(error: Exception) -> str:
+def _worded(error: BaseException) -> str:
     if isinstance(error, DiagnosticError):
         return str(error).removeprefix("error: ")
     first = str(error).split("\n")[0]

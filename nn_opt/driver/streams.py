@@ -40,6 +40,9 @@ def write_output(text: str) -> None:
         raise DiagnosticError(f"<stdout>: error: {error.strerror}") from error
 
 
+_MODELS = "a model is read from a file whose name ends in .onnx"
+
+
 def drop_output() -> None:
     """Let what is still to be written to standard output go nowhere, so that Python can end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -55,8 +58,8 @@ def decode(content: bytes, filename: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
-        hint = "\n  hint: iconv -f UTF-16 -t UTF-8 makes it so" if content[:2] in _UTF16 else ""
-        problem = f"{filename}:{line}:{column}: error: this is no UTF-8 text{hint}"
+        hint = "iconv -f UTF-16 -t UTF-8 makes it so" if content[:2] in _UTF16 else _MODELS
+        problem = f"{filename}:{line}:{column}: error: this is no UTF-8 text\n  hint: {hint}"
         raise DiagnosticError(problem) from error
     zero = text.find("\0")
     if zero >= 0:

@@ -164,3 +164,9 @@ def test_a_rewrite_that_has_no_end_is_named(folder: Path, capsys: pytest.Capture
     (folder / "my_passes.py").write_text(text)
     said = refused(capsys, "--load=my_passes.py", "--mine", "in.mlir")
     assert said.startswith("in.mlir:2:8: error: graph.relu: mine goes on after ")
+
+
+def test_a_file_that_ends_the_process_does_not(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "my_passes.py").write_text("import sys\nsys.exit(3)\n")
+    err = refused(capsys, "--load=my_passes.py", "in.mlir")
+    assert err == "my_passes.py:2: error: SystemExit: 3\n"

@@ -70,7 +70,11 @@ def test_lines_that_end_as_on_windows(good: str, capsys: pytest.CaptureFixture[s
     [
         ("func\n".encode("utf-16"), "in.mlir:1:1: error: this is no UTF-8 text\n  hint: iconv"),
         ("func\n".encode("utf-16-le"), "in.mlir:1:2: error: this is no text: it has a NUL"),
-        (b"func\n  \xff\xfe", "in.mlir:2:3: error: this is no UTF-8 text"),
+        (
+            b"func\n  \xff\xfe",
+            "in.mlir:2:3: error: this is no UTF-8 text\n"
+            "  hint: a model is read from a file whose name ends in .onnx",
+        ),
         (b"\x7fELF\x02\x01\x01\x00\x00", "in.mlir:1:8: error: this is no text: it has a NUL"),
         (b"\x01\x02\n", "in.mlir:1:1: error: Unexpected character"),
     ],
