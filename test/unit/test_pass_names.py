@@ -72,7 +72,7 @@ def test_a_subclass_is_a_class_of_its_own():
         ("ChooseLayout", {"winograd": "on"}, "winograd is 'on', expected one of 'auto', 'off'"),
         ("Cse", {"x": 1}, "Cse has no option 'x'; it has none"),
         ("ApplyPdl", {}, "ApplyPdl needs the option 'file'"),
-        ("LowerToLoops", {"tile": 32}, "no pass of LowerToLoops has an option 'tile'"),
+        ("LowerToLoops", {"tiles": 32}, "no pass of LowerToLoops has an option 'tiles'"),
         ("LowerToLlvm", {"x": 32}, "no pass of LowerToLlvm has an option 'x'; it has none"),
         ("Compile", {"precision": "b"}, "Compile: precision is 'b', expected one of 'f32', 'bf16'"),
     ],

@@ -6,9 +6,11 @@ import random
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from registered import kept
 
 from nn_opt.driver import main
 from nn_opt.ir.parsing import make_context, parse_module
@@ -55,6 +57,13 @@ def module_text() -> str:
     return "\n".join(
         [*lines, f"  func.return %v31, %v52, %v59 : {TENSOR}, {TENSOR}, {TENSOR}", "}\n"]
     )
+
+
+@pytest.fixture(autouse=True)
+def tables() -> Iterator[None]:
+    """Leave no pass behind."""
+    with kept():
+        yield
 
 
 def test_from_wrong_result_to_a_few_operations(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
