@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 import pytest
+from sources import NODE, needs_cc, needs_node
 
 from bench import models
 from nn_opt.driver import compile_source
@@ -52,7 +52,7 @@ def model(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
     return path, x, np.asarray(y)
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@needs_cc
 @pytest.mark.parametrize("limit", [1 << 20, 0], ids=["weights inside", "weights beside"])
 def test_a_c_program(
     limit: int,
@@ -81,13 +81,14 @@ def test_a_c_program(
     assert (tmp_path / "net.weights").exists() == (limit == 0)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+@needs_node
 def test_an_es_module(model: tuple[Path, np.ndarray, np.ndarray], tmp_path: Path):
     path, x, y = model
     assert main([str(path), "-o", str(tmp_path / "a model.mjs")]) == 0
     (tmp_path / "script.mjs").write_text(SCRIPT)
+    assert NODE is not None, "the test is skipped without"
     run = subprocess.run(
-        ["node", "script.mjs"], cwd=tmp_path, input=x.tobytes(), capture_output=True, check=False
+        [NODE, "script.mjs"], cwd=tmp_path, input=x.tobytes(), capture_output=True, check=False
     )
     assert run.returncode == 0, run.stderr
     got = np.frombuffer(run.stdout, np.float32).reshape(y.shape)
