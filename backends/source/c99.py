@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -18,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from nn_opt.backends.source.c_rules import RULES
+from nn_opt.backends.source.common_rules import half_bits
 from nn_opt.backends.source.language import Language, width
 
 KEYWORDS = frozenset(
@@ -125,7 +125,7 @@ class C99(Language):
 
     def literal(self, value: float, type_: Attribute) -> str:
         if isinstance(type_, Float16Type | BFloat16Type):
-            return _half_literal(value, type(type_))
+            return hex(half_bits(value, type_))
         if isinstance(type_, Float32Type | Float64Type):
             return float_literal(value, is_double=isinstance(type_, Float64Type))
         number = int(value)
@@ -194,11 +194,3 @@ def _is_long(value: float) -> bool:
 
 def _f(is_double: bool) -> str:
     return "" if is_double else "f"
-
-
-@lru_cache(maxsize=64)
-def _half_literal(value: float, kind: type[Attribute]) -> str:
-    import ml_dtypes
-
-    dtype = np.float16 if kind is Float16Type else ml_dtypes.bfloat16
-    return hex(int(np.array(value, dtype).view(np.uint16)))

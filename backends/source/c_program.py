@@ -49,30 +49,31 @@ def print_c(
     title: str = "A model, compiled by nn-opt",
     name: str = "model",
     *,
-    embed: bool = False,
+    embed_bytes: int = 0,
 ) -> SourceProgram:
     """Return a planned module of the loop level as C99, which defines NAME_run.
 
-    embed: the weights are in the text, as NAME_weights.
+    embed_bytes: weights of up to so many bytes are in the text, as NAME_weights.
     Raises: PassFailedException for an op or type that C99 has no word for, or a missing @main.
     """
-    return CProgram(module, title, name, embed).print()
+    return CProgram(module, title, name, embed_bytes).print()
 
 
 class CProgram(Program):
     """C99: temporaries of kernels are on the stack, those of the program in the caller's arena."""
 
-    def __init__(self, module: ModuleOp, title: str, name: str, embed: bool) -> None:
+    def __init__(self, module: ModuleOp, title: str, name: str, embed_bytes: int) -> None:
         self.c = C99()
-        self.title, self.name, self.embed = title, name, embed
+        self.title, self.name, self.embed_bytes = title, name, embed_bytes
         taken = {f"{name}_run", f"{name}_weights", f"{name}_block", *ARGUMENTS}
         super().__init__(module, self.c, taken)
 
     def head(self) -> str:
-        place = f"{self.name}_weights" if self.embed else "in a file of their own"
+        embed = 0 < self.embed_bytes >= self.weights.size
+        place = f"{self.name}_weights" if embed else "in a file of their own"
         sizes = {"arena": self.arena_bytes, "weights": self.weights.size}
         head = HEAD.format(title=plain(self.title), place=place, **sizes)
-        return head + (self._embedded() if self.embed else "") + HELPERS
+        return head + (self._embedded() if embed else "") + HELPERS
 
     def _embedded(self) -> str:
         """Return the weights as words of this machine's byte order, which C has no word for."""
@@ -86,16 +87,14 @@ class CProgram(Program):
         """Return the type of the address of a buffer's first element."""
         return f"{self.c.stored_word(element_type(value))} *"
 
-    def print_kernel(self, op: FuncOp) -> str:
-        p = self.printer()
-        for argument in op.args:
-            p.check_type(op, element_type(argument))
-        arguments = [f"{self.pointer(arg)}{p.name(arg, 'buffer')}" for arg in op.args]
-        p.block(op.body.block)
-        p.lines[:0] = _unused(p, op)
-        comment = f"/* {self.nodes(op)} */"
-        head = f"static void {self.symbol(op.sym_name.data)}({', '.join(arguments)})"
-        return "\n".join([comment, f"{head} {{", *p.lines, "}\n"])
+    def parameter(self, p: FunctionPrinter, argument: SSAValue) -> str:
+        return f"{self.pointer(argument)}{p.name(argument, 'buffer')}"
+
+    def kernel_head(self, name: str, parameters: str) -> str:
+        return f"static void {name}({parameters})"
+
+    def unread(self, p: FunctionPrinter, op: FuncOp) -> list[str]:
+        return _unused(p, op)
 
     def print_main(self, op: FuncOp) -> str:
         p = self.printer()

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IndexType, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IndexType
 from xdsl.ir import Attribute, Operation
 
+from nn_opt.backends.source import common_rules
+from nn_opt.backends.source.common_rules import Operands, infix, is_bool, is_integer
 from nn_opt.backends.source.language import Language, Rule, width
 from nn_opt.dialects import loop
 
-Operands = Sequence[str]
-
-INFIX_FLOAT = {
-    arith.AddfOp: "+",
-    arith.SubfOp: "-",
-    arith.MulfOp: "*",
-    arith.DivfOp: "/",
-}
 OF_BITS = {"+": "^", "-": "^", "*": "&"}  # on one bit each
 WRAPPING = {arith.AddiOp: "+", arith.SubiOp: "-", arith.MuliOp: "*"}
 PLAIN = {
@@ -75,8 +67,6 @@ HELPERS = {
 UNSIGNED_HELPERS = {arith.MaxUIOp: "larger", arith.MinUIOp: "smaller"}
 SIGNED_PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
 UNSIGNED_PREDICATES = ("<", "<=", ">", ">=")
-ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<="}
-NOT_ORDERED = {9: "<=", 10: "<", 11: ">=", 12: ">"}  # unordered or ...: not the opposite
 
 
 def suffix(type_: Attribute) -> str:
@@ -94,11 +84,6 @@ def word(language: Language, type_: Attribute) -> str:
 def unsigned_word(type_: Attribute, *, at_least: int = 8) -> str:
     """Return the unsigned type of an integer's width."""
     return f"uint{max(width(type_), at_least)}_t"
-
-
-def infix(symbol: str) -> Rule:
-    """Return the rule for an operator that C has."""
-    return lambda language, op, operands: f"{operands[0]} {symbol} {operands[1]}"
 
 
 def wrapping(symbol: str) -> Rule:
@@ -185,40 +170,8 @@ def compare_integers(language: Language, op: arith.CmpiOp, operands: Operands) -
     return f"({cast}){operands[0]} {symbol} ({cast}){operands[1]}"
 
 
-def compare_floats(language: Language, op: arith.CmpfOp, operands: Operands) -> str:
-    left, right = operands
-    predicate = op.predicate.value.data
-    if predicate in ORDERED:
-        return f"{left} {ORDERED[predicate]} {right}"
-    if predicate in NOT_ORDERED:
-        return f"!({left} {NOT_ORDERED[predicate]} {right})"
-    return {
-        0: "0",
-        6: f"{left} < {right} || {left} > {right}",
-        7: f"{left} == {left} && {right} == {right}",
-        8: f"!({left} < {right} || {left} > {right})",
-        13: f"{left} != {right}",
-        14: f"{left} != {left} || {right} != {right}",
-        15: "1",
-    }[predicate]
-
-
-def choose(language: Language, op: arith.SelectOp, operands: Operands) -> str:
-    return language.choose(*operands)
-
-
 def cast(language: Language, op: Operation, operands: Operands) -> str:
     return f"({word(language, op.results[0].type)}){operands[0]}"
-
-
-def is_integer(type_: Attribute) -> bool:
-    """Return whether a type is an integer of some width."""
-    return isinstance(type_, IntegerType)
-
-
-def is_bool(type_: Attribute) -> bool:
-    """Return whether a type is i1."""
-    return is_integer(type_) and width(type_) == 1
 
 
 def signed_cast(language: Language, op: Operation, operands: Operands) -> str:
@@ -270,10 +223,6 @@ def ldexp(language: Language, op: loop.LdexpOp, operands: Operands) -> str:
     return f"ldexp{suffix(op.results[0].type)}({operands[0]}, (int){operands[1]})"
 
 
-def negate(language: Language, op: Operation, operands: Operands) -> str:
-    return f"-{operands[0]}"
-
-
 def absolute(language: Language, op: Operation, operands: Operands) -> str:
     type_ = op.results[0].type
     wide = unsigned_word(type_, at_least=32)
@@ -282,7 +231,8 @@ def absolute(language: Language, op: Operation, operands: Operands) -> str:
 
 
 RULES: dict[type[Operation], Rule] = {
-    **{op: infix(symbol) for op, symbol in {**INFIX_FLOAT, **PLAIN}.items()},
+    **common_rules.RULES,
+    **{op: infix(symbol) for op, symbol in PLAIN.items()},
     **{op: wrapping(symbol) for op, symbol in WRAPPING.items()},
     **{op: unsigned(symbol) for op, symbol in UNSIGNED.items()},
     **{op: function(name) for op, name in FUNCTIONS.items()},
@@ -292,9 +242,6 @@ RULES: dict[type[Operation], Rule] = {
     arith.CeilDivSIOp: rounding("ceil_divide"),
     arith.ShLIOp: shift_left,
     arith.CmpiOp: compare_integers,
-    arith.CmpfOp: compare_floats,
-    arith.SelectOp: choose,
-    arith.NegfOp: negate,
     arith.ExtSIOp: signed_cast,
     arith.ExtUIOp: unsigned_cast,
     arith.TruncIOp: truncate,

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from nn_opt.backends.source.common_rules import half_bits
 from nn_opt.backends.source.js_rules import RULES, is_big
 from nn_opt.backends.source.language import Language, width
 
@@ -107,7 +108,7 @@ class JavaScript(Language):
 
     def literal(self, value: float, type_: Attribute) -> str:
         if isinstance(type_, Float16Type | BFloat16Type):
-            return str(_half_bits(value, type_))
+            return str(half_bits(value, type_))
         if isinstance(type_, AnyFloat):
             if math.isnan(value) or math.isinf(value):
                 text = "NaN" if math.isnan(value) else "Infinity"
@@ -155,10 +156,3 @@ class JavaScript(Language):
         if is_natural:
             return f"({value} % {divisor})"
         return f"(({value} % {divisor} + {divisor}) % {divisor})"
-
-
-def _half_bits(value: float, type_: Attribute) -> int:
-    import ml_dtypes
-
-    dtype = np.float16 if isinstance(type_, Float16Type) else ml_dtypes.bfloat16
-    return int(np.array(value, dtype).view(np.uint16))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from urllib.parse import quote
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 
 from nn_opt.backends.source.javascript import HELPERS, JavaScript
 from nn_opt.backends.source.printer import FunctionPrinter
@@ -90,15 +92,11 @@ class JsProgram(Program):
         ]
         return json.dumps(rows)
 
-    def print_kernel(self, op: FuncOp) -> str:
-        p = self.printer()
-        for argument in op.args:
-            p.check_type(op, element_type(argument))
-        arguments = [p.name(argument, "buffer") for argument in op.args]
-        p.block(op.body.block)
-        comment = f"/* {self.nodes(op)} */"
-        head = f"function {self.symbol(op.sym_name.data)}({', '.join(arguments)})"
-        return "\n".join([comment, f"{head} {{", *p.lines, "}\n"])
+    def parameter(self, p: FunctionPrinter, argument: SSAValue) -> str:
+        return p.name(argument, "buffer")
+
+    def kernel_head(self, name: str, parameters: str) -> str:
+        return f"function {name}({parameters})"
 
     def print_main(self, op: FuncOp) -> str:
         p = self.printer()
@@ -114,9 +112,7 @@ class JsProgram(Program):
     def weight(self, op: loop.ConstantOp) -> str:
         """Return a constant of @main: a part of the weights."""
         word = self.js.type_word(element_type(op.result))
-        count = 1
-        for size in shape_of(op.result):
-            count *= size
+        count = math.prod(shape_of(op.result))
         return f"new {word}(weights, {self.weights.offset(op)}, {count})"
 
     def table(self, op: loop.ConstantOp) -> str:

@@ -6,23 +6,15 @@ that are cut to their width, those of 64 bits are BigInts; an index is a number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, Float32Type, IndexType, IntegerType
+from xdsl.dialects.builtin import AnyFloat, Float32Type, IndexType
 from xdsl.ir import Attribute, Operation
 
+from nn_opt.backends.source import common_rules
+from nn_opt.backends.source.common_rules import Operands, is_bool, is_integer
 from nn_opt.backends.source.language import Language, Rule, width
 from nn_opt.dialects import loop
 
-Operands = Sequence[str]
-
-INFIX = {
-    arith.AddfOp: "+",
-    arith.SubfOp: "-",
-    arith.MulfOp: "*",
-    arith.DivfOp: "/",
-}
 WRAPPING = {
     arith.AddiOp: "+",
     arith.SubiOp: "-",
@@ -72,23 +64,11 @@ EXTREMES = {arith.MaxSIOp: ("larger", False), arith.MinSIOp: ("smaller", False)}
 UNSIGNED_EXTREMES = {arith.MaxUIOp: ("larger", True), arith.MinUIOp: ("smaller", True)}
 PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 FIRST_UNSIGNED = 6
-ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<="}
-NOT_ORDERED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
 
 
 def is_big(type_: Attribute) -> bool:
     """Return whether values of a type are BigInts."""
     return is_integer(type_) and width(type_) == 64
-
-
-def is_integer(type_: Attribute) -> bool:
-    """Return whether a type is an integer of some width."""
-    return isinstance(type_, IntegerType)
-
-
-def is_bool(type_: Attribute) -> bool:
-    """Return whether a type is i1."""
-    return is_integer(type_) and width(type_) == 1
 
 
 def cut(text: str, type_: Attribute) -> str:
@@ -111,10 +91,6 @@ def without_sign(text: str, type_: Attribute) -> str:
     if bits == 64:
         return f"BigInt.asUintN(64, {text})"
     return f"({text} >>> 0)" if bits == 32 else f"({text} & {(1 << bits) - 1})"
-
-
-def infix(symbol: str) -> Rule:
-    return lambda language, op, operands: f"{operands[0]} {symbol} {operands[1]}"
 
 
 def wrapping(symbol: str) -> Rule:
@@ -194,34 +170,8 @@ def compare_integers(language: Language, op: arith.CmpiOp, operands: Operands) -
     return f"{left} {PREDICATES[predicate]} {right}"
 
 
-def compare_floats(language: Language, op: arith.CmpfOp, operands: Operands) -> str:
-    left, right = operands
-    predicate = op.predicate.value.data
-    if predicate in ORDERED:
-        return f"{left} {ORDERED[predicate]} {right}"
-    if predicate in NOT_ORDERED:
-        return f"!({left} {NOT_ORDERED[predicate]} {right})"
-    return {
-        0: "false",
-        6: f"{left} < {right} || {left} > {right}",
-        7: f"{left} == {left} && {right} == {right}",
-        8: f"!({left} < {right} || {left} > {right})",
-        13: f"{left} != {right}",
-        14: f"{left} != {left} || {right} != {right}",
-        15: "true",
-    }[predicate]
-
-
-def choose(language: Language, op: arith.SelectOp, operands: Operands) -> str:
-    return language.choose(*operands)
-
-
 def fused(language: Language, op: Operation, operands: Operands) -> str:
     return f"{operands[0]} * {operands[1]} + {operands[2]}"
-
-
-def negate(language: Language, op: Operation, operands: Operands) -> str:
-    return f"-{operands[0]}"
 
 
 def to_integer(number: str, type_: Attribute) -> str:
@@ -313,7 +263,7 @@ def exp2(language: Language, op: Operation, operands: Operands) -> str:
 
 
 RULES: dict[type[Operation], Rule] = {
-    **{op: infix(symbol) for op, symbol in INFIX.items()},
+    **common_rules.RULES,
     **{op: wrapping(symbol) for op, symbol in WRAPPING.items()},
     **{op: function(name) for op, name in FUNCTIONS.items()},
     **{op: extreme(*row) for op, row in {**EXTREMES, **UNSIGNED_EXTREMES}.items()},
@@ -325,9 +275,6 @@ RULES: dict[type[Operation], Rule] = {
     arith.RemUIOp: unsigned("%"),
     arith.ShRUIOp: unsigned(">>"),
     arith.CmpiOp: compare_integers,
-    arith.CmpfOp: compare_floats,
-    arith.SelectOp: choose,
-    arith.NegfOp: negate,
     arith.ExtSIOp: convert_integer,
     arith.TruncIOp: convert_integer,
     arith.IndexCastOp: convert_integer,

@@ -62,9 +62,28 @@ class Program(ABC):
     def head(self) -> str:
         """Return what the file begins with; all else is known by then."""
 
-    @abstractmethod
     def print_kernel(self, op: FuncOp) -> str:
-        """Return a kernel."""
+        """Return a kernel, with a comment that names its nodes."""
+        p = self.printer()
+        for argument in op.args:
+            p.check_type(op, element_type(argument))
+        parameters = ", ".join(self.parameter(p, argument) for argument in op.args)
+        p.block(op.body.block)
+        head = self.kernel_head(self.symbol(op.sym_name.data), parameters)
+        lines = [f"/* {self.nodes(op)} */", f"{head} {{", *self.unread(p, op), *p.lines, "}\n"]
+        return "\n".join(lines)
+
+    @abstractmethod
+    def parameter(self, p: FunctionPrinter, argument: SSAValue) -> str:
+        """Name a buffer that a kernel is given; return how it is declared."""
+
+    @abstractmethod
+    def kernel_head(self, name: str, parameters: str) -> str:
+        """Return what a kernel begins with, up to its brace."""
+
+    def unread(self, p: FunctionPrinter, op: FuncOp) -> list[str]:
+        """Return what a compiler wants said of arguments that nothing mentions."""
+        return []
 
     @abstractmethod
     def print_main(self, op: FuncOp) -> str:

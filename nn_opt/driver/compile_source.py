@@ -55,10 +55,8 @@ def write_c(module: ModuleOp, options: Namespace, output: Path) -> None:
     manifest = _lower(module, options, "lower-to-c")
     name = identifier(options.name or output.stem)
     title = f"{Path(options.model).name}, compiled by nn-opt {__version__}"
-    program = print_c(module, title, name)
+    program = print_c(module, title, name, embed_bytes=EMBEDDED_BYTES)
     embed = program.weights.size <= EMBEDDED_BYTES
-    if embed:
-        program = print_c(module, title, name, embed=True)
     _write(output, program.text.encode())
     header = _header(program, manifest, name, Path(options.model).name, output, embed=embed)
     _write(output.with_suffix(".h"), header.encode())
