@@ -183,3 +183,41 @@ def parallel(loop: ForOp) -> None:
             problem = f"loop {loop_name(loop)} carries the reduction of {block.stage.data!r}"
             refuse(loop, f"parallel: {problem}", hint="choose a loop over a par axis")
     loop.how = ForKind.PARALLEL
+
+
+BOUND = [kind.value for kind in ForKind if kind.is_bound]
+
+
+def bind(loop: ForOp, kind: str) -> None:
+    """Give each iteration a block of a GPU's grid, or a thread of a block.
+
+    Blocks are independent; a reduction that may be reassociated may run across threads.
+    """
+    _require_serial(loop, "bind")
+    if kind not in BOUND:
+        known = ", ".join(BOUND)
+        refuse(loop, f"bind: {loop_name(loop)} is bound to {kind!r}, expected one of {known}")
+    how = ForKind(kind)
+    if how.is_block:
+        _require_blocks(loop, how)
+    for block in blocks_in(loop):
+        kinds = kinds_bound(loop, block)
+        if Kind.SEQ in kinds or (how.is_block and kinds - {Kind.PAR}):
+            problem = f"loop {loop_name(loop)} carries the reduction of {block.stage.data!r}"
+            refuse(loop, f"bind: {problem}", hint="choose a loop over a par axis")
+    loop.how = how
+
+
+def _require_blocks(loop: ForOp, how: ForKind) -> None:
+    """Refuse a loop whose iterations cannot be blocks: bound inside threads, or not independent."""
+    for outer in loops_around(loop):
+        if outer.how.is_thread or outer.how is how:
+            name = loop_name(outer)
+            problem = (
+                f"bind: {loop_name(loop)} is inside {name}, which is bound to {outer.how.value}"
+            )
+            refuse(loop, problem, hint="blocks are around threads, each dimension once")
+    for block in blocks_in(loop):
+        if not kinds_bound(loop, block) and loop.trips > 1 and not writes_inside(block, loop):
+            problem = f"all iterations of {loop_name(loop)} write the same of {block.stage.data!r}"
+            refuse(loop, f"bind: {problem}", hint="compute that stage outside this loop")

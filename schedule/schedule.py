@@ -86,6 +86,12 @@ class Schedule:
         loops.parallel(loop)
         self._record(op)
 
+    def bind(self, loop: ForOp, kind: str) -> None:
+        """Give each iteration a block of a GPU's grid, or a thread of a block: `thread_x`."""
+        op = sched.BindOp(self._handle(loop), kind)
+        loops.bind(loop, kind)
+        self._record(op)
+
     def tensorize(self, loop: ForOp, intrinsic: str) -> None:
         """Run a loop, with all that is in it, as an instruction: see `schedule.intrinsics`."""
         op = sched.TensorizeOp(self._handle(loop), intrinsic)

@@ -60,6 +60,8 @@ def _apply(schedule: Schedule, op: Operation, loops: Loops) -> Loops | None:
             return [schedule.fuse(*loops)]
         case sched.CacheReadOp():
             schedule.cache_read(op.stage.data, op.operand.value.data)
+        case sched.BindOp():
+            schedule.bind(loops[0], op.kind.data)
         case sched.TensorizeOp():
             schedule.tensorize(loops[0], op.intrinsic.data)
         case sched.PrefetchOp():

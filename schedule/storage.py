@@ -28,7 +28,7 @@ from nn_opt.schedule.nest import (
     written,
 )
 
-SPACES = ("global", "stack", "register")
+SPACES = ("global", "shared", "stack", "register")
 
 
 def cache_read(function: FuncOp, stage: str, operand: int) -> str:

@@ -26,7 +26,7 @@ from nn_opt.ir.affine_text import parse_index, print_index
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.types import element_type, memory_space, memref_type, numpy_dtype, shape_of
 
-SPACES = ("global", "stack", "register")
+SPACES = ("global", "shared", "stack", "register")
 
 
 def byte_size(memref: SSAValue | Attribute) -> int:
@@ -38,8 +38,9 @@ def byte_size(memref: SSAValue | Attribute) -> int:
 class AllocOp(IRDLOperation):
     """A buffer with undefined contents, alive to the end of the block that holds the op.
 
-    Its memory space says where: `global` (planned into the arena), `stack`, or `register`
-    (a tile that becomes SSA values: every index must be constant once loops are unrolled).
+    Its memory space says where: `global` (planned into the arena), `shared` (by the threads of a
+    GPU's block), `stack`, or `register` (a tile that becomes SSA values: every index must be
+    constant once loops are unrolled).
     """
 
     name = "loop.alloc"

@@ -36,6 +36,32 @@ class ForKind(StrEnum):
     PARALLEL = "parallel"  # split over threads
     VECTOR = "vector"  # one lane each
     UNROLL = "unroll"  # expanded by the last conversion
+    BLOCK_X = "block_x"  # one block of a GPU's grid each
+    BLOCK_Y = "block_y"
+    BLOCK_Z = "block_z"
+    THREAD_X = "thread_x"  # one thread of a block each
+    THREAD_Y = "thread_y"
+    THREAD_Z = "thread_z"
+
+    @property
+    def is_block(self) -> bool:
+        """Whether each iteration is a block of a grid."""
+        return self.value.startswith("block_")
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether each iteration is a thread of a block."""
+        return self.value.startswith("thread_")
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether each iteration is a block or a thread of a GPU."""
+        return self.is_block or self.is_thread
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the grid or block that a bound loop runs along: 0, 1 or 2."""
+        return "xyz".index(self.value[-1])
 
 
 def _taken(body: Region) -> str:

@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from nn_opt.dialects.sched.primitives import (
     AxesOp,
+    BindOp,
     CacheReadOp,
     CacheWriteOp,
     ComputeAtOp,
@@ -27,6 +28,7 @@ from nn_opt.dialects.sched.primitives import (
 
 __all__ = [
     "AxesOp",
+    "BindOp",
     "CacheReadOp",
     "CacheWriteOp",
     "ComputeAtOp",
@@ -62,6 +64,7 @@ Sched = Dialect(
         VectorizeOp,
         TensorizeOp,
         ParallelOp,
+        BindOp,
         ComputeAtOp,
         ReverseComputeAtOp,
         InlineOp,

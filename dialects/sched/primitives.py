@@ -246,6 +246,21 @@ class ParallelOp(_Annotation):
 
 
 @irdl_op_definition
+class BindOp(IRDLOperation):
+    """Give each iteration a block of a GPU's grid (`block_x`) or a thread of one (`thread_x`)."""
+
+    name = "sched.bind"
+
+    loop = operand_def(LOOP)
+    kind = prop_def(StringAttr)
+
+    assembly_format = "$loop `to` $kind attr-dict"
+
+    def __init__(self, loop: SSAValue, kind: str):
+        super().__init__(operands=[loop], properties={"kind": StringAttr(kind)})
+
+
+@irdl_op_definition
 class TensorizeOp(IRDLOperation):
     """Run the loop, with all that is in it, as an instruction that the compiler knows by name."""
 
@@ -353,7 +368,7 @@ class CacheReadOp(IRDLOperation):
 
 @irdl_op_definition
 class SetScopeOp(IRDLOperation):
-    """Keep the buffer that a stage writes in another memory space: stack or register."""
+    """Keep the buffer that a stage writes in another memory space: shared, stack or register."""
 
     name = "sched.set_scope"
 

@@ -35,8 +35,21 @@ class Speeds:
 
 
 @dataclass(frozen=True)
+class Gpu:
+    """What a kernel may ask of a GPU: limits of the language, or of the devices that it is for."""
+
+    language: str  # opencl, cuda, metal or wgsl
+    threads: int  # of a block
+    shared_bytes: int  # of a block
+    arguments: int  # buffers of a kernel
+    subgroup: int  # threads that run in step; 0: not known, so not used
+    grid: tuple[int, int, int]  # most blocks
+    block: tuple[int, int, int]  # most threads of a block, in each dimension
+
+
+@dataclass(frozen=True)
 class Target:
-    """A CPU. Sizes in bytes; `vector_bytes` is one of `vector_registers` registers."""
+    """A CPU, or a GPU and its host. Sizes in bytes; `vector_bytes` is a vector register's."""
 
     name: str
     triple: str
@@ -48,6 +61,9 @@ class Target:
     l2_bytes: int = 1 << 20  # Zen 4: 1 MiB a core
     speeds: Speeds = Speeds()
     has_ldexp: bool = False  # one instruction scales floats by powers of two, to subnormal numbers
+    abi: str = ""  # LLVM's name of how functions are called, where it is not the triple's
+    pointer_bits: int = 64
+    gpu: Gpu | None = None  # where kernels run, unless on the CPU
 
     @property
     def lanes(self) -> int:
@@ -84,6 +100,20 @@ TARGETS = {
     "neon": Target("neon", _ARM, "cortex-a76", "", 16, 32),
 }
 DEFAULT = TARGETS["x86-64-v4"]
+_WIDE = 2**31 - 1  # blocks along x
+_FEW = 2**16 - 1
+# The least that devices have which run such a language, as its specification or vendor says.
+_GPUS = {
+    # OpenCL 1.2, 6.x and table 4.3: a full profile has 32 KiB; devices of note have 256 work-items
+    "opencl": Gpu("opencl", 256, 32 << 10, 128, 0, (_WIDE, _FEW, _FEW), (256, 256, 64)),
+    # CUDA C++ Programming Guide, compute capabilities: 7.5 and later
+    "cuda": Gpu("cuda", 1024, 48 << 10, 512, 32, (_WIDE, _FEW, _FEW), (1024, 1024, 64)),
+    # Metal Feature Set Tables: Apple4 and later
+    "metal": Gpu("metal", 1024, 32 << 10, 31, 32, (_WIDE, _FEW, _FEW), (1024, 1024, 1024)),
+    # WebGPU, 3.6.2 limits, default values
+    "webgpu": Gpu("wgsl", 256, 16 << 10, 8, 0, (_FEW, _FEW, _FEW), (256, 256, 64)),
+}
+GPUS = {name: Target(name, _X86, "x86-64", "", 16, 64, gpu=gpu) for name, gpu in _GPUS.items()}
 # Deterministic code is planned for this machine, whatever machine it is emitted for: the order
 # of sums follows from the width of vectors. Narrower machines run each vector in parts.
 DETERMINISTIC = replace(DEFAULT, name="any-width", has_ldexp=False)
@@ -111,16 +141,16 @@ def host() -> Target:
 
 
 def target_named(name: str) -> Target:
-    """Return the target of a name: `host`, `cpu` (the same), or a row of TARGETS.
+    """Return the target of a name: `host`, `cpu` (the same), or a row of TARGETS or GPUS.
 
     Raises: DiagnosticError for a name that is none of these.
     """
     if name in ("host", "cpu"):
         return host()
-    if name in PLANS:
-        return PLANS[name]
+    if name in PLANS or name in GPUS:
+        return PLANS.get(name) or GPUS[name]
     if name not in TARGETS:
-        known = ", ".join(["host", *TARGETS])
+        known = ", ".join(["host", *TARGETS, *GPUS])
         raise DiagnosticError(f"error: unknown target {name!r}\n  hint: the targets are {known}")
     return TARGETS[name]
 

@@ -125,7 +125,7 @@ def lanes_of(type_: Attribute) -> int | None:
 
 
 def memory_space(memref: SSAValue | Attribute) -> str:
-    """Return the memory space of a memref: global, stack or register."""
+    """Return the memory space of a memref: global, shared, stack or register."""
     type_ = type_of(memref)
     assert isinstance(type_, MemRefType)
     space = type_.memory_space

@@ -252,6 +252,9 @@ REFUSALS: list[tuple[str, Script, str]] = [
     (ORDERED, lambda s: s.vectorize(s.axes("sum")[2]), "%k runs an ordered axis"),
     (MATMUL, lambda s: s.vectorize(s.axes("matmul")[0]), "%m is not innermost"),
     (MATMUL, lambda s: s.parallel(s.axes("matmul")[2]), "%k carries the reduction of 'matmul'"),
+    (MATMUL, lambda s: s.bind(s.axes("matmul")[2], "block_x"), "%k carries the reduction of"),
+    (ORDERED, lambda s: s.bind(s.axes("sum")[2], "thread_x"), "%k carries the reduction of 'sum'"),
+    (MATMUL, lambda s: s.bind(s.axes("matmul")[0], "warp"), "%m is bound to 'warp'"),
     (SOFTMAX, lambda s: s.inline("sum"), "inline: stage 'sum' accumulates its value"),
     (MATMUL, lambda s: s.inline("matmul"), "does not write one buffer of its own"),
     (SOFTMAX, lambda s: s.compute_at("exp", s.axes("div")[0]), "'sum' reads 'exp' outside %i"),
@@ -284,7 +287,7 @@ REFUSALS: list[tuple[str, Script, str]] = [
     (
         SOFTMAX,
         lambda s: s.set_scope("exp", "moon"),
-        "set_scope: the scope is 'moon', expected one of global, stack, register",
+        "set_scope: the scope is 'moon', expected one of global, shared, stack, register",
     ),
     (SOFTMAX, lambda s: s.decompose_init("exp", s.axes("exp")[0]), "'exp' has no init"),
     (
@@ -362,3 +365,30 @@ def test_parallel_marks_the_loop():
     loop = schedule.axes("neg")[0]
     schedule.parallel(loop)
     assert loop.how is ForKind.PARALLEL
+
+
+def test_bind_makes_a_grid_of_threads():
+    _, _, function = loops(MATMUL)
+    schedule = Schedule(function)
+    m, n, _ = schedule.axes("matmul")
+    schedule.bind(m, "block_x")
+    schedule.bind(n, "thread_x")
+    assert [loop.how for loop in schedule.axes("matmul")] == ["block_x", "thread_x", "serial"]
+    assert 'sched.bind %m to "block_x"' in str(schedule.script)
+
+
+def test_bind_keeps_blocks_around_threads():
+    _, _, function = loops(MATMUL)
+    schedule = Schedule(function)
+    m, n, _ = schedule.axes("matmul")
+    schedule.bind(m, "thread_x")
+    with pytest.raises(PassFailedException, match="%n is inside %m, which is bound to thread_x"):
+        schedule.bind(n, "block_x")
+
+
+def test_bind_refuses_blocks_that_write_the_same():
+    _, _, function = loops(SOFTMAX)
+    schedule = Schedule(function)
+    schedule.compute_at("exp", schedule.axes("sum")[1])
+    with pytest.raises(PassFailedException, match="carries the reduction of 'sum'"):
+        schedule.bind(schedule.axes("sum")[1], "block_y")
