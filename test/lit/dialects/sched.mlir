@@ -23,6 +23,8 @@ sched.script for @conv {
   sched.tensorize %c as "dot_bf16x2"
   // CHECK-NEXT: sched.parallel %nf
   sched.parallel %nf
+  // CHECK-NEXT: sched.bind %b to "block_x"
+  sched.bind %b to "block_x"
   // CHECK-NEXT: sched.cache_write "conv"
   sched.cache_write "conv"
   // CHECK-NEXT: sched.cache_read "conv" operand 0
