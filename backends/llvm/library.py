@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nn_opt.backends.llvm.object import generated, machine_for, parse_for
+from nn_opt.backends.llvm.object import emit_linked
 from nn_opt.ir.target import Target
-from nn_opt.runtime.llvm import llvm
 from nn_opt.runtime.loader import find_section
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 from nn_opt.runtime.memory import Block
@@ -113,17 +112,8 @@ def library_object(
         weight_bytes=max(manifest.weight_bytes, 1),
         arena_bytes=max(_rounded(manifest.arena_bytes), 4096),
     )
-    context = llvm.create_context()
-    module = parse_for(text, target, context)
-    for part in (pool_text(target.triple.partition("-")[0]), glue):
-        module.link_in(parse_for(part, target, context))
-    public = {f"{name}_run", f"{name}_threads"}
-    for symbol in (*module.functions, *module.global_variables):
-        if not symbol.is_declaration and symbol.name not in public:
-            if not symbol.name.startswith("llvm."):
-                symbol.linkage = "internal"
-    machine = machine_for(target)
-    return _fill(generated(lambda: machine.emit_object(module), target), weights)
+    parts = [text, pool_text(target.triple.partition("-")[0]), glue]
+    return _fill(emit_linked(parts, [f"{name}_run", f"{name}_threads"], target), weights)
 
 
 def _rounded(size: int) -> int:

@@ -1,13 +1,21 @@
-"""LLVM IR text into machine code or assembly, for any target that LLVM knows."""
+"""LLVM IR text into machine code or assembly, for any target that LLVM knows.
+
+Code for this machine's kind of processor is made in this process, other code in a child: LLVM ends
+the process where it cannot make code of something.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
+from nn_opt.backends.llvm import worker
+from nn_opt.backends.llvm.child import make_in_child
+from nn_opt.backends.llvm.worker import Job
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.target import Target
 from nn_opt.runtime.llvm import llvm
@@ -15,19 +23,16 @@ from nn_opt.runtime.llvm import llvm
 # The passes of `clang -O<level>` undo register tiles (55 instead of 117 GFLOP/s), so none run
 # unless asked for; code generation is at its best level.
 PASSES_DEFAULT = 0
-CODEGEN_LEVEL = 3
 # Parts of code generation that took more than half of its time on x86 and made no model faster:
 # places are sums made where they change, so that no loop has strengths to reduce, and processors
 # that run code out of order need no second scheduling.
 SPARED = ("disable-lsr", "disable-post-ra")
-_Code = TypeVar("_Code", bytes, str)
 _options = threading.Lock()  # LLVM's options are those of the whole process
 
 
-@lru_cache(maxsize=1)
-def _initialize() -> None:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
+def job_for(target: Target, parts: Sequence[str], **settings: Any) -> Job:
+    """Return the job of making code for a target; `settings` are further fields of `Job`."""
+    return Job(parts, target.triple, target.cpu, target.features, target.abi, **settings)
 
 
 def machine_for(target: Target) -> Any:
@@ -35,67 +40,90 @@ def machine_for(target: Target) -> Any:
 
     Raises: DiagnosticError if this LLVM has no such target.
     """
-    _initialize()
     try:
-        known = llvm.Target.from_triple(target.triple)
-    except RuntimeError as error:
-        raise DiagnosticError(f"error: LLVM does not know {target.triple!r}: {error}") from error
-    return known.create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=CODEGEN_LEVEL,
-        reloc="pic",
-        codemodel="small",
-    )
+        return worker.machine_of(job_for(target, ()))
+    except worker.UnknownTarget as error:
+        raise _unknown(target, error) from error
+
+
+def _unknown(target: Target, error: Exception) -> DiagnosticError:
+    return DiagnosticError(f"error: LLVM does not know {target.triple!r}: {error}")
 
 
 def emit_object(text: str, target: Target, passes: int = PASSES_DEFAULT) -> bytes:
     """Return the object file of LLVM IR text after LLVM's own passes of a level, 0 to 3."""
-    machine = machine_for(target)
-    module = _prepared(text, target, machine, passes)
-    return generated(lambda: machine.emit_object(module), target)
+    return make(job_for(target, (text,), passes=passes), target)
+
+
+def emit_linked(parts: Sequence[str], public: Sequence[str], target: Target) -> bytes:
+    """Return one object file of several texts, which shows nothing but what is public."""
+    return make(job_for(target, parts, public=public), target)
 
 
 def emit_assembly(
     text: str, target: Target, passes: int = PASSES_DEFAULT, *, comments: bool = False
 ) -> str:
     """Return the assembly of LLVM IR text; comments say what goes to and comes from the stack."""
-    machine = machine_for(target)
-    machine.set_asm_verbosity(comments)
-    module = _prepared(text, target, machine, passes)
-    return generated(lambda: machine.emit_assembly(module), target)
+    job = job_for(target, (text,), output=worker.ASSEMBLY, passes=passes, comments=comments)
+    return make(job, target).decode()
 
 
-def generated(emit: Callable[[], _Code], target: Target) -> _Code:
-    """Return what `emit` makes for a target without the parts of code generation to be spared."""
+def optimized(text: str, target: Target, passes: int) -> str:
+    """Return LLVM IR text after LLVM's own pipeline."""
+    return make(job_for(target, (text,), output=worker.TEXT, passes=passes), target).decode()
+
+
+def make(job: Job, target: Target) -> bytes:
+    """Return what a job for a target asks for.
+
+    Raises: DiagnosticError for what LLVM has no code for; RefusedCode.
+    """
+    try:
+        if is_native(target):
+            with _sparing(target):
+                return worker.made(job)
+        return make_in_child(job, target.name)
+    except worker.UnknownTarget as error:
+        raise _unknown(target, error) from error
+    except worker.Refused as error:
+        # The text is this compiler's own: whatever LLVM objects to is a fault here.
+        raise RefusedCode(str(error), function_at(str(error), job.parts[0])) from error
+
+
+@lru_cache(maxsize=1)
+def _here() -> str:
+    triple: str = llvm.get_process_triple()
+    return triple.partition("-")[0]
+
+
+def is_native(target: Target) -> bool:
+    """Return whether a target's processor is of this machine's kind."""
+    return target.triple.partition("-")[0] == _here()
+
+
+@contextmanager
+def _sparing(target: Target) -> Generator[None]:
+    """Leave out, for a target, the parts of code generation to be spared."""
     if not target.triple.startswith("x86_64"):
-        return emit()
+        yield
+        return
     with _options:
         try:
             for name in SPARED:
                 llvm.set_option("nn-opt", f"-{name}=true")
-            return emit()
+            yield
         finally:  # for whoever else in this process has LLVM make code
             for name in SPARED:
                 llvm.set_option("nn-opt", f"-{name}=false")
 
 
-def optimized(text: str, target: Target, passes: int) -> str:
-    """Return LLVM IR text after LLVM's own pipeline."""
-    return str(_prepared(text, target, machine_for(target), passes))
-
-
 def parse_for(text: str, target: Target, context: Any) -> Any:
     """Return LLVM's module for LLVM IR text."""
+    layout = str(machine_for(target).target_data)
     try:
-        module = llvm.parse_assembly(text, context)
-        module.triple = target.triple
-        module.data_layout = str(machine_for(target).target_data)
-        module.verify()
-    except RuntimeError as error:
-        # The text is this compiler's own: whatever LLVM objects to is a fault here.
+        return worker.parsed(text, target.triple, layout, context)
+    except worker.Refused as error:
         raise RefusedCode(str(error), function_at(str(error), text)) from error
-    return module
 
 
 class RefusedCode(AssertionError):
@@ -115,12 +143,3 @@ def function_at(problem: str, text: str) -> str:
     last = int(place[1]) if place else 1 + next((k for k, x in enumerate(lines) if x in quoted), -1)
     starts = (re.match(r'define .*?@"?([^"(]+)"?\(', line) for line in reversed(lines[:last]))
     return next((start[1] for start in starts if start is not None), "")
-
-
-def _prepared(text: str, target: Target, machine: Any, passes: int) -> Any:
-    module = parse_for(text, target, llvm.create_context())
-    if passes:
-        tuning = llvm.create_pipeline_tuning_options(speed_level=passes)
-        builder = llvm.create_pass_builder(machine, tuning)
-        builder.getModulePassManager().run(module, builder)
-    return module
