@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from math import prod
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import tools
 
 import nn_opt
 from bench.feeds import Array, Feeds
@@ -20,8 +20,7 @@ from nn_opt.build import lower
 from nn_opt.frontends.onnx import import_model
 from nn_opt.runtime.manifest import TensorInfo
 
-TOOLS = ("aarch64-linux-gnu-gcc", "qemu-aarch64-static")
-MISSING = [tool for tool in TOOLS if shutil.which(tool) is None]
+TOOLS = ("aarch64-linux-gnu-gcc", "qemu-aarch64")
 MODELS = ("resnet18", "mobilenet_v2", "bert_tiny", "gpt_small", "lstm")
 
 MAIN = """
@@ -72,7 +71,7 @@ def run_on_arm(model: onnx.ModelProto, feeds: Feeds, threads: int, folder: Path)
     (folder / "main.c").write_text(program_text(manifest.inputs, manifest.outputs))
     for k, info in enumerate(manifest.inputs):
         (folder / f"x{k}").write_bytes(np.ascontiguousarray(feeds[info.name]).tobytes())
-    linker, emulator = TOOLS
+    linker, emulator = map(tools.need, TOOLS)
     linking = [linker, "-static", "-o", "main", "main.c", "model.o", "-lm", "-lpthread"]
     subprocess.run(linking, cwd=folder, check=True)
     subprocess.run([emulator, "./main"], cwd=folder, check=True, timeout=120)
@@ -84,7 +83,7 @@ def here(model: onnx.ModelProto, feeds: Feeds, **settings: str) -> list[Array]:
     return list(compiled.run(feeds).values())
 
 
-@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+@tools.needs(*TOOLS)
 @pytest.mark.parametrize("name", MODELS)
 def test_arm_has_the_bits_of_this_machine(name: str, tmp_path: Path):
     model = build_small(name)
@@ -93,7 +92,7 @@ def test_arm_has_the_bits_of_this_machine(name: str, tmp_path: Path):
     assert run_on_arm(model, feeds, 1, tmp_path) == expected
 
 
-@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+@tools.needs(*TOOLS)
 def test_threads_on_arm_do_not_change_a_bit(tmp_path: Path):
     model = build_small("mobilenet_v2")
     feeds = sample_inputs(model)

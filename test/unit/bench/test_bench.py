@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import tools
 
 from bench import __main__ as command
 from bench.cases import NAMES, default_names, prepare
@@ -85,7 +86,7 @@ def test_every_subject_gives_the_same_answer(tmp_path: Path, monkeypatch: pytest
 def test_the_command_writes_json_and_a_chart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    pytest.importorskip("matplotlib")
+    tools.need("matplotlib")
     monkeypatch.setattr(command, "pin", lambda threads: None)  # the other tests keep their cores
     monkeypatch.setenv("NN_OPT_CACHE", str(tmp_path))
     command.main(["mlp_small", "--seconds", "0", "--output", str(tmp_path)])

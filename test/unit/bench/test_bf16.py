@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import tools
 
 from bench import bf16
 from nn_opt.ir.target import host
@@ -17,7 +18,7 @@ CAN_RUN = pytest.mark.skipif(not host().has("avx512bf16"), reason="this processo
 def test_the_command_writes_ratios_and_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    pytest.importorskip("openvino")
+    tools.need("openvino")
     monkeypatch.setenv("NN_OPT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("bench.bf16.pin", lambda _threads: None)
     bf16.main(["mlp_small", "--seconds", "0.01", "--json", str(tmp_path / "bf16.json")])

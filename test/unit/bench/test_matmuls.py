@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+import tools
 
 from bench.bandwidth import Bandwidth
 from bench.matmuls import PRODUCTS, Case, Product, model_of, table_of
 from bench.models import sample_inputs
 from bench.peak import Peak
-from bench.subjects import installed
 
 SMALL = (
     Product("constant", 3, 5, 17),
@@ -31,7 +31,7 @@ def test_work_and_traffic():
     assert Product("constant", 2, 3, 5).bytes == 4 * (2 * 3 + 3 * 5 + 2 * 5)
 
 
-@pytest.mark.skipif("onnxruntime" not in installed(), reason="needs onnxruntime")
+@tools.needs("onnxruntime")
 @pytest.mark.parametrize("product", SMALL, ids=lambda product: product.name)
 def test_a_product_is_right_and_timed(product: Product):
     case = Case.of(product)

@@ -20,7 +20,6 @@ def test_loops_compute_what_the_formulas_mean(name: str):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_tensor_and_loop_interpreters_agree(name: str):
-    pytest.importorskip("nn_opt.reference.tensor")
     kernel = KERNELS[name]
     inputs = kernel.inputs(seed=1)
     before = run(kernel.module(), inputs)

@@ -9,6 +9,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+import tools
 from doc_blocks import ROOT, pages
 
 from nn_opt.driver.compile import make_parser as make_compile_parser
@@ -52,7 +53,7 @@ def flags_of(tool: str) -> set[str]:
     places = [site / "mlir" / "bin", Path(sysconfig.get_path("scripts"))]
     path = next((place / tool for place in places if (place / tool).exists()), None)
     if path is None:
-        pytest.skip(f"{tool} is not installed")
+        tools.lacking(f"{tool} is not installed")
     environment = {**os.environ, "LD_LIBRARY_PATH": str(site / "llvm" / "lib")}
     hidden = "--help-hidden" if tool == "mlir-opt" else "--help"
     done = subprocess.run(

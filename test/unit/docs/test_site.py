@@ -9,17 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from chromium import Chromium, find_browser
+import tools
+from chromium import Chromium
 from doc_blocks import ROOT
 
-PROGRAM = find_browser()
 # What a browser fetches by itself; links are for people.
 FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*?(?:src|href)="?(https?:)?//[^>]*>')
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
+    tools.need("mkdocs")
     folder = tmp_path_factory.mktemp("docs") / "site"
     command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)]
     done = subprocess.run(
@@ -72,10 +72,9 @@ def test_search_finds_an_op(site: Path):
     assert "graph.conv_transpose" in (site / "search" / "search_index.json").read_text()
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="there is no browser: run `make browser`")
+@tools.needs("browser")
 def test_pages_and_search_work_in_a_browser_without_a_server(site: Path):
-    assert PROGRAM is not None
-    with Chromium(PROGRAM) as browser:
+    with Chromium(Path(tools.need("browser"))) as browser:
         browser.open((site / "read-ir.html").as_uri())
         assert browser.text("h1").startswith("Read IR at every level")
         assert browser.count("span.nv") > 50

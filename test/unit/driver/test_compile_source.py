@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from sources import NODE, needs_cc, needs_node
+import tools
 
 from bench import models
 from nn_opt.driver import compile_source
@@ -52,7 +52,7 @@ def model(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
     return path, x, np.asarray(y)
 
 
-@needs_cc
+@tools.needs("cc")
 @pytest.mark.parametrize("limit", [1 << 20, 0], ids=["weights inside", "weights beside"])
 def test_a_c_program(
     limit: int,
@@ -81,14 +81,17 @@ def test_a_c_program(
     assert (tmp_path / "net.weights").exists() == (limit == 0)
 
 
-@needs_node
+@tools.needs("node")
 def test_an_es_module(model: tuple[Path, np.ndarray, np.ndarray], tmp_path: Path):
     path, x, y = model
     assert main([str(path), "-o", str(tmp_path / "a model.mjs")]) == 0
     (tmp_path / "script.mjs").write_text(SCRIPT)
-    assert NODE is not None, "the test is skipped without"
     run = subprocess.run(
-        [NODE, "script.mjs"], cwd=tmp_path, input=x.tobytes(), capture_output=True, check=False
+        [tools.need("node"), "script.mjs"],
+        cwd=tmp_path,
+        input=x.tobytes(),
+        capture_output=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     got = np.frombuffer(run.stdout, np.float32).reshape(y.shape)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+import tools
 
 from nn_opt.driver import doctor, main
 
@@ -82,7 +82,7 @@ def test_a_cache_that_cannot_be_trusted_is_named(monkeypatch: pytest.MonkeyPatch
     assert "must belong to you" in finding.detail
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@tools.needs("bash")
 def test_bash_completes_passes_options_and_choices(capsys: pytest.CaptureFixture[str]):
     assert main(["completion", "bash"]) == 0
     ask = 'COMP_WORDS=(nn-opt {}); COMP_CWORD={}; _shtab_nn_opt; echo "${{COMPREPLY[@]}}"\n'

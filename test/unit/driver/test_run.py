@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import sys
 
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
+import tools
 from onnx import TensorProto, helper, numpy_helper
 
 from nn_opt.driver.compile import main as nn_compile
@@ -215,7 +215,7 @@ def test_debug_info(model, tmp_path, capsys):
     assert sorted(code) == [False, True]
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@tools.needs("cc")
 def test_compile_to_a_library(model, tmp_path):
     assert nn_compile([model, "--dim", "N=2", "-o", str(tmp_path / "my-net.so")]) == 0
     header = (tmp_path / "my-net.h").read_text()

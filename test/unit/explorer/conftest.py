@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from chromium import Chromium, find_browser
+import tools
+from chromium import Chromium
 from pages import TEXT
 
 import nn_opt
@@ -17,10 +19,7 @@ WIDE = (1440, 900)
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Chromium]:
     """Run that of `make browser`, of the machine, or the one that NN_OPT_BROWSER names."""
-    program = find_browser()
-    if program is None:
-        pytest.skip("no browser: run `make browser`, install Chromium or set NN_OPT_BROWSER")
-    with Chromium(program) as browser:
+    with Chromium(Path(tools.need("browser"))) as browser:
         yield browser
 
 

