@@ -200,7 +200,7 @@ def bind(loop: ForOp, kind: str) -> None:
     how = ForKind(kind)
     if how.is_block:
         _require_blocks(loop, how)
-    for block in blocks_in(loop):
+    for block in blocks_in(loop) if loop.trips > 1 else ():
         kinds = kinds_bound(loop, block)
         if Kind.SEQ in kinds or (how.is_block and kinds - {Kind.PAR}):
             problem = f"loop {loop_name(loop)} carries the reduction of {block.stage.data!r}"

@@ -10,6 +10,7 @@ from nn_opt.schedule.defaults.attention import find_attention, schedule_attentio
 from nn_opt.schedule.defaults.dots import dot_intrinsic, schedule_dots
 from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import is_reduction, stages, work
+from nn_opt.schedule.defaults.gpu import gpu_schedule
 from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.defaults.rows import schedule_rows
 from nn_opt.schedule.defaults.sums import reduces_rows
@@ -33,6 +34,8 @@ def default_schedule(function: FuncOp, target: Target, columns: int | None = Non
 
     columns: elements along the lanes of a register tile, instead of those that cost least.
     """
+    if target.gpu is not None:
+        return gpu_schedule(function, target)
     schedule = Schedule(function)
     attention = find_attention(schedule, target)
     if attention is not None:

@@ -1,0 +1,19 @@
+"""Default schedules for GPUs: every stage in blocks of threads."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp
+
+from nn_opt.ir.target import Target
+from nn_opt.schedule.defaults.gpu.plain import schedule_plain
+from nn_opt.schedule.defaults.inlining import inline_stages
+from nn_opt.schedule.schedule import Schedule
+
+
+def gpu_schedule(function: FuncOp, target: Target) -> Schedule:
+    """Schedule a kernel whose stages are plain nests for a target with a GPU."""
+    assert target.gpu is not None, "a target without a GPU has schedules of its own"
+    schedule = Schedule(function)
+    inline_stages(schedule)
+    schedule_plain(schedule, target.gpu)
+    return schedule
