@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+EXTRAS ?= test,dev,docs,models
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types unit lit browser docs bench bench-compilers clean
+.PHONY: help run test check lint types unit lit browser system-tools docs bench bench-compilers clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -15,7 +16,7 @@ $(STAMP): pyproject.toml Makefile
 	  { echo "error: nn-opt needs Python 3.11 or newer, $(PYTHON) is older; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test,dev,docs,models]'
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
 	@touch $@
 
 run: $(STAMP)  ## compile and run a real model, compare it with onnxruntime
@@ -43,8 +44,11 @@ types: $(STAMP)
 
 browser: .browser/.fetched  ## fetch a headless Chromium for the tests of the explorer
 
+system-tools:  ## install what tests of backends need of the system (as root, by apt)
+	@$(PYTHON) tools/system_tools.py
+
 unit: $(STAMP) .models/.fetched .browser/.fetched
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 lit: $(STAMP)
 	$(BIN)/lit -q test/lit
