@@ -52,6 +52,7 @@ DIALECTS = {
     "arith": "nn_opt.ir.vector_arith:Arith",
     "cf": "xdsl.dialects.cf:Cf",
     "func": "xdsl.dialects.func:Func",
+    "gpu": "nn_opt.dialects.gpu:Gpu",
     "graph": "nn_opt.dialects.graph:Graph",
     "llvm": "nn_opt.dialects.llvm:LLVM",
     "loop": "nn_opt.dialects.loop:Loop",
