@@ -152,9 +152,11 @@ class LimitsAttr(Data[Gpu]):
     def parse_parameter(cls, parser: AttrParser) -> Gpu:
         with parser.in_angle_brackets():
             language = parser.parse_identifier()
-            scalars = [_parse_field(parser, field) for field in _SCALARS]
-            triples = [_parse_triple(parser, field) for field in _TRIPLES]
-        return Gpu(language, *scalars, *triples)
+            threads, shared, arguments, subgroup = (
+                _parse_field(parser, field) for field in _SCALARS
+            )
+            grid, block = (_parse_triple(parser, field) for field in _TRIPLES)
+        return Gpu(language, threads, shared, arguments, subgroup, grid, block)
 
 
 def _parse_name(parser: AttrParser, name: str) -> None:

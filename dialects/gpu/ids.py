@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
@@ -91,7 +90,7 @@ class InSubgroup(IRDLOperation, ABC):
 
     traits = traits_def(Pure())
 
-    assembly_format: ClassVar[str] = "(`upper_bound` $upper_bound^)? attr-dict `:` type($result)"
+    assembly_format = "(`upper_bound` $upper_bound^)? attr-dict `:` type($result)"
 
     def __init__(self, upper_bound: int | None = None):
         bound = None if upper_bound is None else IntegerAttr(upper_bound, IndexType())

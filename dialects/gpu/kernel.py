@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import (
+    I32,
     DenseArrayBase,
     FunctionType,
     IntegerAttr,
@@ -194,7 +195,7 @@ class FuncOp(IRDLOperation):
         sizes = self.properties.get(name)
         if sizes is None:
             return
-        numbers = list(cast("DenseArrayBase", sizes).get_values())
+        numbers = _numbers(sizes)
         if len(numbers) != 3 or min(numbers) < 1:
             problem = f"{name} is {numbers}, expected three numbers of at least 1"
             raise VerifyException(complaint(self, problem))
@@ -235,7 +236,7 @@ class FuncOp(IRDLOperation):
         op = cls(name, types, body, kernel=kernel, outputs=outputs)
         if workgroup:
             op.attributes["workgroup_attributions"] = IntegerAttr(len(workgroup), i64)
-        for key, value in (attributes.data if attributes else {}).items():
+        for key, value in attributes.data.items() if attributes else ():
             (op.properties if key in _SIZES else op.attributes)[key] = value
         return op
 
@@ -244,10 +245,14 @@ def _sizes(numbers: Sequence[int] | None) -> Attribute | None:
     return None if numbers is None else DenseArrayBase.from_list(i32, list(numbers))
 
 
-def _triple(sizes: DenseArrayBase | None) -> tuple[int, int, int] | None:
+def _numbers(sizes: Attribute) -> list[int]:
+    return [int(size) for size in cast("DenseArrayBase[I32]", sizes).iter_values()]
+
+
+def _triple(sizes: Attribute | None) -> tuple[int, int, int] | None:
     if sizes is None:
         return None
-    x, y, z = (int(size) for size in sizes.get_values())
+    x, y, z = _numbers(sizes)
     return x, y, z
 
 
@@ -259,7 +264,7 @@ def _parse_outputs(parser: Parser) -> list[Attribute]:
     if parser.parse_optional_punctuation("->") is None:
         return []
     several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-    return [parser.parse_type()] if several is None else several
+    return [parser.parse_type()] if several is None else [*several]
 
 
 def _parse_buffers(parser: Parser, word: str) -> list[Parser.Argument]:

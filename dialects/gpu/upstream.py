@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Block, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -35,11 +36,17 @@ def use_formats() -> None:
 
 
 def _parser(program: FormatProgram) -> Any:
-    return lambda cls, parser: program.parse(parser, cls)
+    def parse(cls: type[IRDLOperation], parser: Parser) -> IRDLOperation:
+        return program.parse(parser, cls)
+
+    return parse
 
 
 def _printer(program: FormatProgram) -> Any:
-    return lambda op, printer: program.print(printer, op)
+    def show(op: IRDLOperation, printer: Printer) -> None:
+        program.print(printer, op)
+
+    return show
 
 
 # Of the body's arguments: the ids of a group, and its sizes.
