@@ -16,6 +16,7 @@ from nn_opt.dialects.gpu.atomic import AtomicOp
 from nn_opt.dialects.gpu.attributes import (
     CONTAINER,
     LIMITS,
+    LOCKSTEP,
     NODES,
     AtomicKind,
     AtomicKindAttr,
@@ -28,6 +29,8 @@ from nn_opt.dialects.gpu.attributes import (
     ReductionAttr,
     ShuffleMode,
     ShuffleModeAttr,
+    nodes_attr,
+    nodes_of,
 )
 from nn_opt.dialects.gpu.host import AllocOp, DeallocOp, MemcpyOp, WaitOp
 from nn_opt.dialects.gpu.ids import (
@@ -46,7 +49,15 @@ from nn_opt.dialects.gpu.ids import (
     ThreadIdOp,
 )
 from nn_opt.dialects.gpu.kernel import FuncOp, ModuleOp, ReturnOp
-from nn_opt.dialects.gpu.launch import LaunchFuncOp, constant_sizes, nodes_attr, nodes_of
+from nn_opt.dialects.gpu.launch import LaunchFuncOp, constant_sizes
+from nn_opt.dialects.gpu.limits import (
+    NEEDS_WIDTH,
+    SHARED,
+    TOGETHER,
+    shared_allocs,
+    shared_bytes,
+    times,
+)
 from nn_opt.dialects.gpu.mma import (
     MmaComputeOp,
     MmaConstantOp,
@@ -123,7 +134,11 @@ __all__ = [
     "CONTAINER",
     "DIMENSIONS",
     "LIMITS",
+    "LOCKSTEP",
+    "NEEDS_WIDTH",
     "NODES",
+    "SHARED",
+    "TOGETHER",
     "AllReduceOp",
     "AllocOp",
     "AsyncCommitOp",
@@ -178,4 +193,7 @@ __all__ = [
     "constant_sizes",
     "nodes_attr",
     "nodes_of",
+    "shared_allocs",
+    "shared_bytes",
+    "times",
 ]

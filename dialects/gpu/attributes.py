@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Data, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, Data, Operation, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -13,6 +17,7 @@ from nn_opt.ir.target import Gpu
 
 LIMITS = "gpu.limits"  # of a gpu.module
 CONTAINER = "gpu.container_module"  # of a module that has gpu.modules
+LOCKSTEP = "gpu.lockstep"  # of a gpu.func: no barriers yet, each op is done for all threads at once
 NODES = "nn.nodes"  # of a kernel and its launches: the model's nodes
 
 
@@ -179,3 +184,17 @@ def _parse_triple(parser: AttrParser, name: str) -> tuple[int, int, int]:
     if len(numbers) != 3:
         parser.raise_error(f"{name} has {len(numbers)} numbers, expected 3: x, y, z")
     return numbers[0], numbers[1], numbers[2]
+
+
+def nodes_attr(nodes: Sequence[str]) -> ArrayAttr[StringAttr]:
+    """Return the attribute that names nodes of the model."""
+    return ArrayAttr([StringAttr(node) for node in nodes])
+
+
+def nodes_of(op: Operation) -> Sequence[str]:
+    """Return the nodes of the model that a kernel, or its launch, computes."""
+    names = op.attributes.get(NODES)
+    if not isinstance(names, ArrayAttr):
+        return ()
+    entries = cast("ArrayAttr[Attribute]", names)
+    return [entry.data for entry in entries if isinstance(entry, StringAttr)]

@@ -40,9 +40,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.dialects.gpu.attributes import LIMITS, NODES, LimitsAttr
-from nn_opt.dialects.gpu.launch import nodes_attr, nodes_of
-from nn_opt.ir.diagnostics import complaint
+from nn_opt.dialects.gpu.attributes import LIMITS, NODES, LimitsAttr, nodes_attr, nodes_of
+from nn_opt.dialects.gpu.limits import Demand, shared_allocs, shared_bytes
+from nn_opt.ir.diagnostics import Complaints, complaint
 from nn_opt.ir.target import Gpu
 
 _SIZES = ("known_block_size", "known_grid_size")
@@ -190,6 +190,23 @@ class FuncOp(IRDLOperation):
             raise VerifyException(complaint(self, problem, hint="let it store into a buffer"))
         for name in _SIZES:
             self._verify_sizes(name)
+        module = self.parent_op()
+        limits = module.limits if isinstance(module, ModuleOp) else None
+        if limits is not None and self.kernel is not None:
+            problems = list(self.demand.problems(limits))
+            if problems:
+                raise VerifyException(Complaints(problems))
+
+    @property
+    def demand(self) -> Demand:
+        """What a launch takes of the device."""
+        return Demand(self, self.block, self.grid, self.arguments, self.workgroup)
+
+    @property
+    def shared_bytes(self) -> int:
+        """The bytes of shared memory that a block takes."""
+        allocs = [alloc.result for alloc in shared_allocs(self)]
+        return shared_bytes([*self.workgroup, *allocs])
 
     def _verify_sizes(self, name: str) -> None:
         sizes = self.properties.get(name)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     IndexType,
     IntegerAttr,
-    StringAttr,
     SymbolRefAttr,
     i32,
     i64,
 )
 from xdsl.dialects.gpu import AsyncTokenType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyOf,
     AttrSizedOperandSegments,
@@ -31,26 +28,15 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, SymbolTable
+from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.dialects.gpu.attributes import NODES
+from nn_opt.dialects.gpu.attributes import NODES, nodes_attr, nodes_of
+from nn_opt.dialects.gpu.kernel import FuncOp
+from nn_opt.ir.diagnostics import Complaints, complaint, diagnose, note_at
 
 _Size = AnyOf.get(IndexType, i32, i64)
 Triple = Sequence[SSAValue]
-
-
-def nodes_attr(nodes: Sequence[str]) -> ArrayAttr[StringAttr]:
-    """Return the attribute that names nodes of the model."""
-    return ArrayAttr([StringAttr(node) for node in nodes])
-
-
-def nodes_of(op: Operation) -> Sequence[str]:
-    """Return the nodes of the model that a kernel, or its launch, computes."""
-    names = op.attributes.get(NODES)
-    if not isinstance(names, ArrayAttr):
-        return ()
-    entries = cast("ArrayAttr[Attribute]", names)
-    return [entry.data for entry in entries if isinstance(entry, StringAttr)]
 
 
 def constant_sizes(sizes: Triple) -> tuple[int, int, int] | None:
@@ -149,6 +135,48 @@ class LaunchFuncOp(IRDLOperation):
     def nodes(self) -> Sequence[str]:
         """The nodes of the model that the kernel computes."""
         return nodes_of(self)
+
+    def verify_(self) -> None:
+        for what, kind in (("grid", self.grid), ("block", self.block)):
+            types = {str(size.type) for size in kind}
+            if len(types) > 1:
+                problem = f"the sizes of the {what} are {', '.join(sorted(types))}"
+                raise VerifyException(complaint(self, problem, hint="give all one type"))
+        kernel = self.callee
+        if kernel is None or kernel.kernel is None:
+            problem = f"{self.kernel} is no kernel"
+            hint = "launch a gpu.func that is marked `kernel`, such as @kernels::@f"
+            raise VerifyException(complaint(self, problem, hint=hint))
+        self._verify_arguments(kernel)
+        self._verify_sizes(kernel)
+
+    @property
+    def callee(self) -> FuncOp | None:
+        """The kernel, if there is a function of its name."""
+        found = SymbolTable.lookup_symbol(self, self.kernel)
+        return found if isinstance(found, FuncOp) else None
+
+    def _verify_arguments(self, kernel: FuncOp) -> None:
+        wanted = kernel.function_type.inputs.data
+        if len(self.arguments) != len(wanted):
+            problem = f"passes {len(self.arguments)} arguments, {self.kernel} takes {len(wanted)}"
+            notes = (note_at(kernel, "the kernel is here"),)
+            raise VerifyException(Complaints([diagnose(self, problem, notes=notes)]))
+        for number, (value, type_) in enumerate(zip(self.arguments, wanted, strict=True)):
+            if value.type != type_:
+                problem = f"argument #{number} is {value.type}, {self.kernel} takes {type_}"
+                notes = (note_at(kernel, "the kernel is here"),)
+                raise VerifyException(Complaints([diagnose(self, problem, notes=notes)]))
+
+    def _verify_sizes(self, kernel: FuncOp) -> None:
+        """Check that sizes which are known are those that the kernel is made for."""
+        groups = (("blocks", self.grid, kernel.grid), ("threads", self.block, kernel.block))
+        for what, given, wanted in groups:
+            sizes = constant_sizes(given)
+            if sizes is not None and wanted is not None and sizes != wanted:
+                problem = f"launches {list(sizes)} {what}, {self.kernel} is for {list(wanted)}"
+                notes = (note_at(kernel, "the kernel is here"),)
+                raise VerifyException(Complaints([diagnose(self, problem, notes=notes)]))
 
     def print(self, printer: Printer) -> None:
         print_async(printer, self.asyncToken is not None, self.asyncDependencies)
