@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from nn_opt.conversion.to_llvm import arithmetic, dots, halves, libm, vectors
+from nn_opt.conversion.to_llvm import arithmetic, dots, halves, libm, roundings, vectors
 from nn_opt.conversion.to_llvm.accesses import lower_load, lower_store
 from nn_opt.conversion.to_llvm.buffers import (
     lower_alloc,
@@ -30,7 +30,6 @@ from nn_opt.conversion.to_llvm.functions import (
 from nn_opt.conversion.to_llvm.gathers import lower_gather
 from nn_opt.conversion.to_llvm.loops import lower_apply, lower_for, lower_if
 from nn_opt.conversion.to_llvm.signatures import require_buffers
-from nn_opt.conversion.to_llvm.symbols import machine_types
 from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_absent, require_one_block
@@ -43,6 +42,7 @@ RULES: dict[type[Operation], Rule] = {
     **dots.RULES,
     **halves.RULES,
     **libm.RULES,
+    **roundings.RULES,
     **vectors.RULES,
     loop.ForOp: lower_for,
     loop.IfOp: lower_if,
@@ -104,7 +104,9 @@ def outputs_of(main: func.FuncOp) -> int:
 
 def declare(unit: Unit, source: func.FuncOp) -> None:
     """Note a function that is defined elsewhere."""
-    unit.declare(source.sym_name.data, machine_types(source.function_type.inputs), None)
+    unit.declare(
+        source.sym_name.data, [unit.type_of(type_) for type_ in source.function_type.inputs], None
+    )
 
 
 def declarations(unit: Unit) -> list[Operation]:

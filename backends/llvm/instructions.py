@@ -102,6 +102,7 @@ OVERLOADED: dict[str, tuple[int, ...]] = {
     "llvm.x86.avx512.pmaddw.d.512": (),
     "llvm.x86.avx2.pmadd.wd": (),
     "llvm.x86.sse2.pmadd.wd": (),
+    "llvm.wasm.dot": (),
 }
 REDUCTION = "llvm.vector.reduce."  # the others of this family carry their operand's type
 IMMEDIATE = {"llvm.memcpy", "llvm.memset", "llvm.abs", "llvm.ctlz", "llvm.cttz"}

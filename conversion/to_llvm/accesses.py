@@ -29,7 +29,7 @@ from nn_opt.conversion.to_llvm.addressing import (
     offset_pointer,
     within,
 )
-from nn_opt.conversion.to_llvm.code import POINTER, Buffer, Code, machine_type
+from nn_opt.conversion.to_llvm.code import Buffer, Code
 from nn_opt.conversion.to_llvm.indices import Form
 from nn_opt.conversion.to_llvm.intrinsics import (
     EXACT,
@@ -38,6 +38,7 @@ from nn_opt.conversion.to_llvm.intrinsics import (
     intrinsic_action,
     load_properties,
 )
+from nn_opt.conversion.to_llvm.machine import POINTER, machine_type
 from nn_opt.conversion.to_llvm.registers import read_register, write_register
 from nn_opt.conversion.to_llvm.strided import strided_load, strided_store
 from nn_opt.conversion.to_llvm.unit import Access
@@ -114,14 +115,17 @@ def lower_store(code: Code, op: loop.StoreOp) -> None:
 
 def from_memory(code: Code, value: SSAValue, type_: Attribute) -> SSAValue:
     """Return a loaded value as its type in registers."""
-    wanted = machine_type(type_)
+    wanted = code.unit.type_of(type_)
     return value if value.type == wanted else code.emit(llvm.TruncOp, (value,), wanted)
 
 
 def to_memory(code: Code, value: SSAValue, type_: Attribute) -> SSAValue:
     """Return a value as its type in memory."""
     wanted = stored_type(type_)
-    return value if value.type == wanted else code.emit(llvm.ZExtOp, (value,), wanted)
+    if value.type == wanted:
+        return value
+    kind = llvm.ZExtOp if element_type(value.type) == i1 else llvm.SExtOp  # else: an index
+    return code.emit(kind, (value,), wanted)
 
 
 def plain_load(code: Code, buffer: Buffer, type_: Attribute, form: Form, step: int) -> SSAValue:
@@ -256,7 +260,9 @@ def _lanes_inside(code: Code, form: Form, lanes: int, pace: int, size: int) -> S
     if not form.terms:
         inside = [0 <= form.constant + lane * pace < size for lane in range(lanes)]
         return code.lanes(np.array(inside))
-    narrow = code.share(llvm.TruncOp, (code.materialize(form),), i32)
+    narrow = code.materialize(form)
+    if narrow.type != i32:
+        narrow = code.share(llvm.TruncOp, (narrow,), i32)
     offsets = code.lanes(np.arange(lanes, dtype=np.int32) * np.int32(pace))
     places = code.share(llvm.AddOp, (splat(code, narrow, type_), offsets), type_)
     return compare(code, "ult", places, code.number(size, type_))

@@ -17,8 +17,9 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from nn_opt.conversion.to_llvm.code import POINTER, Code
+from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.conversion.to_llvm.indices import Atom, Form, combine, form_of
+from nn_opt.conversion.to_llvm.machine import POINTER
 from nn_opt.dialects.llvm import GEPOp, bool_like
 from nn_opt.dialects.loop import BACKWARDS, ForOp
 from nn_opt.ir.affine import Linear, Range, linear
@@ -92,23 +93,23 @@ def _split(form: Form, divisor: int) -> tuple[Form, Form]:
 def _floor_divide(code: Code, value: SSAValue, divisor: int, low: int) -> SSAValue:
     if divisor & (divisor - 1) == 0:
         shift = code.integer(divisor.bit_length() - 1)
-        return code.share(llvm.AShrOp, (value, shift), i64)
+        return code.share(llvm.AShrOp, (value, shift), code.index)
     if low >= 0:
-        return code.share(llvm.UDivOp, (value, code.integer(divisor)), i64)
+        return code.share(llvm.UDivOp, (value, code.integer(divisor)), code.index)
     left = _modulo(code, value, divisor, low)
-    whole = code.share(llvm.SubOp, (value, left), i64)
-    return code.share(llvm.SDivOp, (whole, code.integer(divisor)), i64)
+    whole = code.share(llvm.SubOp, (value, left), code.index)
+    return code.share(llvm.SDivOp, (whole, code.integer(divisor)), code.index)
 
 
 def _modulo(code: Code, value: SSAValue, divisor: int, low: int) -> SSAValue:
     by = code.integer(divisor)
     if divisor & (divisor - 1) == 0:
-        return code.share(llvm.AndOp, (value, code.integer(divisor - 1)), i64)
+        return code.share(llvm.AndOp, (value, code.integer(divisor - 1)), code.index)
     if low >= 0:
-        return code.share(llvm.URemOp, (value, by), i64)
-    left = code.share(llvm.SRemOp, (value, by), i64)
-    shifted = code.share(llvm.AddOp, (left, by), i64)
-    return code.share(llvm.URemOp, (shifted, by), i64)
+        return code.share(llvm.URemOp, (value, by), code.index)
+    left = code.share(llvm.SRemOp, (value, by), code.index)
+    shifted = code.share(llvm.AddOp, (left, by), code.index)
+    return code.share(llvm.URemOp, (shifted, by), code.index)
 
 
 @lru_cache(maxsize=4096)
@@ -138,7 +139,7 @@ def _stepped_pointer(code: Code, pointer: SSAValue, element: Attribute, form: Fo
     for atom, factor in form.terms:
         value, unit = atom.value, factor
         if factor < 1:
-            value, unit = code.share(llvm.MulOp, (value, code.integer(factor)), i64), 1
+            value, unit = code.share(llvm.MulOp, (value, code.integer(factor)), code.index), 1
         pointer = code.share(
             GEPOp, (pointer, value), POINTER, _step_properties(element, unit), (element, unit)
         )

@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.conversion.to_llvm.code import Code, Properties, Rule, machine_type
+from nn_opt.conversion.to_llvm.code import Code, Properties, Rule
 from nn_opt.conversion.to_llvm.extremes import maximum, minimum
 from nn_opt.conversion.to_llvm.indices import combine, constant_form
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
@@ -29,6 +30,9 @@ from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 
+RELAXED = "relaxed-simd"  # Wasm's name of products and sums that the engine may fuse
+CONTRACT = llvm.FastMathAttr([FastMathFlag.ALLOW_CONTRACT])
+ROUND_AND_CONVERT = ("x86_64", "aarch64")  # one instruction does both
 # Integer ops that take no flags.
 PLAIN: dict[type[Operation], type[Operation]] = {
     arith.AddiOp: llvm.AddOp,
@@ -54,8 +58,6 @@ FLOATING: dict[type[Operation], type[Operation]] = {
     arith.NegfOp: llvm.FNegOp,
     math.SqrtOp: llvm.FSqrtOp,
     math.AbsFOp: llvm.FAbsOp,
-    math.CeilOp: llvm.FCeilOp,
-    math.FloorOp: llvm.FFloorOp,
     math.CopySignOp: llvm.FCopySignOp,
 }
 INTRINSICS: dict[type[Operation], str] = {
@@ -65,9 +67,6 @@ INTRINSICS: dict[type[Operation], str] = {
     arith.MinSIOp: "llvm.smin",
     arith.MaxUIOp: "llvm.umax",
     arith.MinUIOp: "llvm.umin",
-    math.RoundEvenOp: "llvm.roundeven",
-    math.RoundOp: "llvm.round",
-    math.TruncOp: "llvm.trunc",
     math.CtPopOp: "llvm.ctpop",
     loop.LdexpOp: "llvm.ldexp",
 }
@@ -113,7 +112,8 @@ def lower_fma(code: Code, op: Operation) -> None:
         bind_same(code, op, llvm.FMAOp, {"fastmathFlags": fast(op)})
         return
     left, right, addend = values(code, op)
-    properties = {"fastmathFlags": fast(op)}
+    may_fuse = code.unit.target.has(RELAXED)
+    properties = {"fastmathFlags": CONTRACT if may_fuse else fast(op)}
     product = code.emit(llvm.FMulOp, (left, right), left.type, properties)
     code.bind(op.results[0], code.emit(llvm.FAddOp, (product, addend), left.type, properties))
 
@@ -181,15 +181,16 @@ def lower_with_false(code: Code, op: Operation) -> None:
 def lower_cast(code: Code, op: Operation) -> None:
     """%b = arith.extsi %a  ->  llvm.sext"""
     source = op.operands[0]
-    wanted = machine_type(op.results[0].type)
+    wanted = code.unit.type_of(op.results[0].type)
     value = code.share(CASTS[type(op)], (code.value(source),), wanted, key=wanted)
     code.bind(op.results[0], value)
 
 
 def lower_truncation(code: Code, op: arith.FPToSIOp) -> None:
     """%b = arith.fptosi %a  ->  llvm.fptosi;  of a rounded f32 to i32, one instruction does both"""
-    rounded, wanted = op.input.owner, machine_type(op.result.type)
+    rounded, wanted = op.input.owner, code.unit.type_of(op.result.type)
     short = element_type(wanted) == i32 and element_type(op.input.type) == f32
+    short = short and code.unit.target.architecture in ROUND_AND_CONVERT
     if not short or not isinstance(rounded, math.RoundEvenOp):
         lower_cast(code, op)
         return
@@ -198,9 +199,9 @@ def lower_truncation(code: Code, op: arith.FPToSIOp) -> None:
 
 
 def lower_index_cast(code: Code, op: Operation) -> None:
-    """Between index and an integer: i64 and that integer's width."""
+    """Between index, as wide as a pointer, and an integer of its own width."""
     value = code.value(op.operands[0])
-    wanted = machine_type(op.results[0].type)
+    wanted = code.unit.type_of(op.results[0].type)
     have, want = _bits(value.type), _bits(wanted)
     if have != want:
         kind = llvm.TruncOp if have > want else llvm.SExtOp
@@ -214,7 +215,7 @@ def _bits(type_: Attribute) -> int:
 
 def lower_constant(code: Code, op: arith.ConstantOp) -> None:
     """%c = arith.constant  ->  llvm.mlir.constant, or a number inside index forms"""
-    value, type_ = op.value, machine_type(op.result.type)
+    value, type_ = op.value, code.unit.type_of(op.result.type)
     if not is_register(type_):
         problem = f"is {op.result.type}, expected a number or a vector with one dimension"
         raise PassFailedException(complaint(op, problem, hint=hint_for(op.result.type)))
@@ -225,14 +226,14 @@ def lower_constant(code: Code, op: arith.ConstantOp) -> None:
     if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(
         element_type(op.result.type), IndexType
     ):
-        code.scalars[op.result] = code.lanes(_index_lanes(value))
+        code.scalars[op.result] = code.lanes(_index_lanes(value, code.index))
         return
     code.scalars[op.result] = code.constant(value, type_)
 
 
-def _index_lanes(value: DenseIntOrFPElementsAttr) -> Array:
-    """Return a vector of indices as 64-bit integers."""
-    flat = np.frombuffer(value.data.data, np.int64)
+def _index_lanes(value: DenseIntOrFPElementsAttr, index: Attribute) -> Array:
+    """Return a vector of indices as integers of the machine's width."""
+    flat = np.frombuffer(value.data.data, np.int64).astype(numpy_dtype(index))
     return np.broadcast_to(flat, shape_of(value.type)).copy()
 
 

@@ -20,9 +20,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     LocationAttr,
-    MemRefType,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -33,11 +31,9 @@ from nn_opt.dialects.llvm import PoisonOp
 from nn_opt.ir.affine import Range
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import Scalar, scalar_attr
-from nn_opt.ir.memory import remembered
 from nn_opt.ir.resources import Array
-from nn_opt.ir.types import element_type, is_vector, lanes_of, mlir_type, numpy_dtype, vector_type
+from nn_opt.ir.types import element_type, is_vector, mlir_type, numpy_dtype, vector_type
 
-POINTER = llvm.LLVMPointerType()
 Place: TypeAlias = tuple[int, bool]
 """(depth of a scope, whether only from its middle on); the maximum is where all are known."""
 
@@ -50,19 +46,6 @@ NO_PROPERTIES: Properties = {}
 NO_WRAP: Properties = {"overflowFlags": IntegerAttr(3, i32)}  # nsw and nuw
 
 
-@remembered
-def machine_type(type_: Attribute) -> Attribute:
-    """Return the type of a value in registers: index is i64, a buffer is a pointer."""
-    if isinstance(type_, IndexType):
-        return i64
-    if isinstance(type_, MemRefType):
-        return POINTER
-    lanes = lanes_of(type_)
-    if lanes is not None and isinstance(element_type(type_), IndexType):
-        return vector_type(lanes, i64)
-    return type_
-
-
 def no_rule(op: Operation) -> PassFailedException:
     """Return the complaint about an op that cannot become code."""
     problem = "--convert-loop-to-llvm has no rule for this operation"
@@ -71,8 +54,8 @@ def no_rule(op: Operation) -> PassFailedException:
 
 
 @lru_cache(maxsize=4096)
-def _integer_properties(value: int) -> Properties:
-    return {"value": IntegerAttr(value, i64)}
+def _integer_properties(value: int, bits: int) -> Properties:
+    return {"value": IntegerAttr(value, bits)}
 
 
 def _dense(array: Array, type_: Attribute) -> Attribute:
@@ -129,6 +112,7 @@ class Code:
         location: LocationAttr,
     ):
         self.unit = unit
+        self.index = unit.index
         self.rules = rules
         self.may_outline = may_outline
         self.chunks: list[Chunk] = []
@@ -310,8 +294,9 @@ class Code:
         return self.constant(_dense(array, type_), type_)
 
     def integer(self, value: int) -> SSAValue:
-        """Return an i64 constant."""
-        return self.share(llvm.ConstantOp, (), i64, _integer_properties(value), ("i64", value))
+        """Return a constant as wide as an index."""
+        properties = _integer_properties(value, self.unit.target.pointer_bits)
+        return self.share(llvm.ConstantOp, (), self.index, properties, ("index", value))
 
     # Values of the source.
 
@@ -328,7 +313,7 @@ class Code:
             self.scalars[source] = value
 
     def atom(self, value: SSAValue, range_: Range | None = None, loop: str = "") -> Atom:
-        """Return an i64 as a term of index forms; without a range it may be anything."""
+        """Return an index as a term of index forms; without a range it may be anything."""
         known = self.atoms.get(value)
         if known is None:
             bounds = range_ or (-(1 << 62), 1 << 62)
@@ -337,18 +322,18 @@ class Code:
         return known
 
     def materialize(self, form: Form) -> SSAValue:
-        """Return an index form as an i64, each part computed as far out as possible."""
+        """Return an index form as a value, each part computed as far out as possible."""
         total: SSAValue | None = None
         for atom, factor in form.terms:
             term = atom.value
             if factor != 1:
-                term = self.share(llvm.MulOp, (term, self.integer(factor)), i64)
-            total = term if total is None else self.share(llvm.AddOp, (total, term), i64)
+                term = self.share(llvm.MulOp, (term, self.integer(factor)), self.index)
+            total = term if total is None else self.share(llvm.AddOp, (total, term), self.index)
         if total is None:
             return self.integer(form.constant)
         if not form.constant:
             return total
-        return self.share(llvm.AddOp, (total, self.integer(form.constant)), i64)
+        return self.share(llvm.AddOp, (total, self.integer(form.constant)), self.index)
 
     def forget_loads(self, root: Hashable) -> None:
         """Something was written: loads of that root may no longer be reused."""

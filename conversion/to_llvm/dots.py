@@ -21,7 +21,6 @@ from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.dialects import loop
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.target import target_around
 from nn_opt.ir.types import element_type, shape_of, vector_type
 
 Key = tuple[Attribute, Attribute, int, bool]  # of a, of the sum, lanes, whether a is unsigned
@@ -49,9 +48,10 @@ SPELLINGS: dict[Key, Spelling] = {
     (i8, I32, 4, True): Spelling("llvm.x86.avx512.vpdpbusd.128", i32, SHORT_VNNI),
 }
 PAIRS = {  # sums of two products of 16 bits, which every x86 has for its vectors
-    16: "llvm.x86.avx512.pmaddw.d.512",
-    8: "llvm.x86.avx2.pmadd.wd",
-    4: "llvm.x86.sse2.pmadd.wd",
+    ("x86_64", 16): "llvm.x86.avx512.pmaddw.d.512",
+    ("x86_64", 8): "llvm.x86.avx2.pmadd.wd",
+    ("x86_64", 4): "llvm.x86.sse2.pmadd.wd",
+    ("wasm32", 4): "llvm.wasm.dot",
 }
 
 
@@ -60,14 +60,14 @@ def lower_dot(code: Code, op: loop.DotOp) -> None:
     lanes, group = shape_of(op.acc)[0], op.group
     element, unsigned = element_type(op.a), op.unsigned is not None
     spelling = SPELLINGS.get((element, element_type(op.acc), lanes, unsigned))
-    target = target_around(op)
+    target = code.unit.target
     if spelling is not None and any(target.has(feature) for feature in spelling.features):
         count = lanes * group if spelling.element != i32 else lanes
         type_ = vector_type(count, spelling.element)
         operands = (code.value(op.acc), _everywhere(code, op, type_), _as(code, op.b, type_))
         code.bind(op.result, intrinsic(code, spelling.name, operands, op.acc.type))
     elif unsigned and group == BYTES and element == i8:
-        sum_of = _by_pairs if target.sums_pairs and lanes in PAIRS else _by_bytes
+        sum_of = _by_pairs if (target.architecture, lanes) in PAIRS else _by_bytes
         code.bind(op.result, sum_of(code, op, lanes))
     elif spelling is None:
         hint = "use an intrinsic of the schedule, such as dot_bf16x2"
@@ -89,9 +89,9 @@ def _by_pairs(code: Code, op: loop.DotOp, lanes: int) -> SSAValue:
         _half(code, llvm.AShrOp, _half(code, llvm.ShlOp, right, eight), eight),
     )
     odds = _half(code, llvm.LShrOp, left, eight), _half(code, llvm.AShrOp, right, eight)
-    total = code.value(op.acc)
+    total, key = code.value(op.acc), (code.unit.target.architecture, lanes)
     for factors in (evens, odds):
-        pair = intrinsic(code, PAIRS[lanes], factors, whole)
+        pair = intrinsic(code, PAIRS[key], factors, whole)
         total = code.emit(llvm.AddOp, (total, pair), whole)
     return total
 

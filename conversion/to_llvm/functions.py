@@ -20,15 +20,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from nn_opt.conversion.to_llvm.addressing import offset_pointer
-from nn_opt.conversion.to_llvm.code import POINTER, Buffer, Code, Rule, machine_type
+from nn_opt.conversion.to_llvm.code import Buffer, Code, Rule
+from nn_opt.conversion.to_llvm.machine import POINTER
 from nn_opt.conversion.to_llvm.symbols import INTERNAL, function, is_wide
 from nn_opt.conversion.to_llvm.unit import Unit
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.resources import ResourceAttr
+from nn_opt.ir.target import module_around
 
 ENTRY = "nn_main"  # (inputs, outputs, weights, arena): arrays of pointers, bytes, bytes
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+BEFORE, BEFORE_OFFSETS = "nn.weights_before", "nn.weight_offsets_before"
+BEFORE_BYTES = "nn.weight_bytes_before"
 EXTERNAL = llvm.LinkageAttr("external")
 ALIASES = "nn.aliases"  # on a kernel: the arguments that may be the same buffer
 Rules = Mapping[type[Operation], Rule]
@@ -39,8 +43,8 @@ def lower_kernel(unit: Unit, source: func.FuncOp, rules: Rules, exported: bool) 
     name = source.sym_name.data
     unit.function, unit.wide = name, is_wide(source)
     unit.note_writes(source)
-    arguments = [machine_type(type_) for type_ in source.function_type.inputs]
-    code = Code(unit, rules, arguments, True, source.location)
+    arguments = [unit.type_of(type_) for type_ in source.function_type.inputs]
+    code = Code(unit, rules, arguments, unit.target.has_threads, source.location)
     aliases = aliased(source)
     for k, (old, new) in enumerate(zip(source.args, code.current.block.args, strict=True)):
         new.name_hint = old.name_hint
@@ -102,10 +106,26 @@ class Weights:
     offsets: list[int] = field(default_factory=list[int])
     known: dict[object, int] = field(default_factory=dict[object, int])
     size: int = 0
+    before: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+
+    @staticmethod
+    def after(main: Operation) -> Weights:
+        """Return weights that follow those of other code for the same block, and share theirs."""
+        module = module_around(main)
+        attributes = module.attributes if module is not None else {}
+        match attributes.get(BEFORE), attributes.get(BEFORE_OFFSETS), attributes.get(BEFORE_BYTES):
+            case ArrayAttr(data=values), DenseArrayBase() as places, IntegerAttr() as size:
+                offsets = [int(offset) for offset in places.iter_values()]
+                before = dict(zip(values, offsets, strict=True))
+                return Weights([*values], offsets, {}, size.value.data, before)
+            case _:
+                return Weights()
 
     def offset(self, op: loop.ConstantOp) -> int:
         """Return where a constant lies; equal ones share a place."""
         key = _identity(op.value)
+        if key not in self.known and op.value in self.before:
+            self.known[key] = self.before[op.value]
         if key not in self.known:
             self.known[key] = self.size
             self.values.append(op.value)
@@ -125,12 +145,12 @@ def lower_main(unit: Unit, source: func.FuncOp, rules: Rules, outputs: int) -> W
     """func.func @main  ->  llvm.func @nn_main(inputs, outputs, weights, arena)"""
     unit.function, unit.wide = ENTRY, is_wide(source)
     unit.note_writes(source)
-    weights = Weights()
+    weights = Weights.after(source)
     code = Code(
         unit,
         {**rules, loop.ConstantOp: weight_rule(weights), loop.ArenaOp: lower_arena},
         [POINTER] * 4,
-        may_outline=True,
+        may_outline=unit.target.has_threads,
         location=source.location,
     )
     for value, name in zip(code.current.block.args, ENTRY_ARGUMENTS, strict=True):
@@ -140,7 +160,10 @@ def lower_main(unit: Unit, source: func.FuncOp, rules: Rules, outputs: int) -> W
         table, position = (0, k) if k < inputs else (1, k - inputs)
         array = code.current.block.args[table]
         place = offset_pointer(code, array, POINTER, position)
-        properties = {"alignment": IntegerAttr(8, i64), "ordering": IntegerAttr(0, i64)}
+        properties = {
+            "alignment": IntegerAttr(unit.target.pointer_bits // 8, i64),
+            "ordering": IntegerAttr(0, i64),
+        }
         pointer = code.emit(llvm.LoadOp, (place,), POINTER, properties)
         pointer.name_hint = argument.name_hint
         code.buffers[argument] = Buffer(pointer, ALIASES)

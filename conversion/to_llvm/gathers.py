@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import VectorType, i1, i64
+from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Attribute, SSAValue
 
 from nn_opt.conversion.to_llvm.accesses import from_memory, intrinsic, stored_type
 from nn_opt.conversion.to_llvm.addressing import NO_FLAGS, ONE_VALUE, compare
-from nn_opt.conversion.to_llvm.code import POINTER, Code
+from nn_opt.conversion.to_llvm.code import Code
+from nn_opt.conversion.to_llvm.machine import POINTER
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import GEPOp
 from nn_opt.ir.literals import scalar_value
@@ -41,7 +42,7 @@ def flat_offsets(
     code: Code, indices: Sequence[SSAValue], shape: Sequence[int], lanes: int
 ) -> SSAValue:
     """Return the row-major offset of each lane, in elements."""
-    type_ = vector_type(lanes, i64)
+    type_ = vector_type(lanes, code.index)
     total: SSAValue | None = None
     for index, size in zip(indices, shape, strict=True):
         if total is None:

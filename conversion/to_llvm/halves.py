@@ -10,7 +10,9 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from nn_opt.conversion.to_llvm.code import Code, Rule, machine_type
+from nn_opt.conversion.to_llvm.code import Code, Rule
+from nn_opt.conversion.to_llvm.machine import machine_type
+from nn_opt.conversion.to_llvm.soft_halves import half_to_single, is_half, single_to_half
 from nn_opt.conversion.to_llvm.values import EXACT, compare_floats, like, select
 from nn_opt.ir.target import flushes_denormals, module_around, target_of
 from nn_opt.ir.types import element_type
@@ -33,6 +35,8 @@ def extend(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:
         value = code.emit(llvm.ZExtOp, (value,), like(value.type, i32))
         value = code.emit(llvm.ShlOp, (value, code.number(16, value.type)), value.type)
         value = code.emit(llvm.BitcastOp, (value,), single)
+    elif is_half(value.type) and not code.unit.target.halves:
+        value = half_to_single(code, value)
     if value.type == wanted:
         return value
     return code.emit(llvm.FPExtOp, (value,), wanted)
@@ -64,6 +68,8 @@ def truncate(code: Code, value: SSAValue, wanted: Attribute) -> SSAValue:
         value = _round_to_odd(code, value)
     if isinstance(element_type(wanted), BFloat16Type):
         return _round_to_bfloat(code, value, wanted)
+    if is_half(wanted) and not code.unit.target.halves:
+        return single_to_half(code, value, wanted)
     return code.emit(llvm.FPTruncOp, (value,), wanted)
 
 

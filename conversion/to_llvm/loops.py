@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -43,7 +42,7 @@ def lower_rolled(code: Code, op: loop.ForOp) -> None:
     carried = changed_in(code, op)
     initial = [held(code, registers, place) for registers, place in carried]
     before = code.current
-    header = code.enter([i64, *(registers.types[place] for registers, place in carried)])
+    header = code.enter([code.index, *(registers.types[place] for registers, place in carried)])
     index, *arguments = header.block.args
     name_index(code, op, index)
     for (registers, place), argument in zip(carried, arguments, strict=True):
@@ -52,7 +51,7 @@ def lower_rolled(code: Code, op: loop.ForOp) -> None:
     code.location = op.location
     results = [held(code, registers, place) for registers, place in carried]
     kept = drop_unchanged(header, initial, results)
-    step = code.emit(llvm.AddOp, (index, code.integer(1)), i64, NO_WRAP)
+    step = code.emit(llvm.AddOp, (index, code.integer(1)), code.index, NO_WRAP)
     more = compare(code, "ult", step, code.integer(op.trips))
     latch = code.current
     code.leave()

@@ -17,8 +17,9 @@ from nn_opt.conversion.to_llvm.addressing import (
     quotient,
     remainder,
 )
-from nn_opt.conversion.to_llvm.code import NO_WRAP, POINTER, Buffer, Code
+from nn_opt.conversion.to_llvm.code import NO_WRAP, Buffer, Code
 from nn_opt.conversion.to_llvm.indices import Form
+from nn_opt.conversion.to_llvm.machine import POINTER
 from nn_opt.conversion.to_llvm.symbols import SLOT, address_of, call, function, stack
 from nn_opt.dialects import loop
 from nn_opt.ir.diagnostics import complaint

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.conversion.to_llvm.code import Code, Registers, machine_type
+from nn_opt.conversion.to_llvm.code import Code, Registers
 from nn_opt.conversion.to_llvm.indices import Form
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import ExtractElementOp
@@ -37,7 +37,7 @@ def allocate_registers(code: Code, op: loop.AllocOp) -> None:
             if (lanes_of(known) or 0) < (lanes_of(access.accessed) or 0):
                 types[place] = access.accessed
     _refuse_overlap(op, types)
-    machine = {place: machine_type(types[place]) for place in sorted(types)}
+    machine = {place: code.unit.type_of(types[place]) for place in sorted(types)}
     code.registers[op.result] = Registers(op.buffer.data, machine)
 
 
@@ -101,7 +101,7 @@ def place_of(code: Code, op: loop.LoadOp | loop.StoreOp, form: Form) -> Place:
 def read_register(code: Code, op: loop.LoadOp, form: Form) -> SSAValue:
     """Return what the register holds, or its first lanes."""
     registers, place = place_of(code, op, form)
-    value, wanted = held(code, registers, place), machine_type(op.accessed)
+    value, wanted = held(code, registers, place), code.unit.type_of(op.accessed)
     if value.type == wanted:
         return value
     lanes = lanes_of(wanted)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -16,7 +14,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from nn_opt.conversion.to_llvm.code import POINTER, Code, machine_type
+from nn_opt.conversion.to_llvm.code import Code
+from nn_opt.conversion.to_llvm.machine import POINTER, machine_type
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.locations import located
@@ -81,11 +80,6 @@ def is_wide(op: Operation) -> bool:
 def _bits(type_: Attribute) -> int:
     element = element_type(machine_type(type_))
     return shape_of(type_)[0] * numpy_dtype(element).itemsize * 8
-
-
-def machine_types(types: Iterable[Attribute]) -> list[Attribute]:
-    """Return the types of a function's arguments in registers."""
-    return [machine_type(type_) for type_ in types]
 
 
 def constant_global(name: str, op: loop.ConstantOp) -> llvm.GlobalOp:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from nn_opt.conversion.to_llvm.machine import index_as
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Linear, linear
 from nn_opt.ir.target import DEFAULT, Target
@@ -44,6 +47,15 @@ class Unit:
     function: str = ""  # the one in progress
     wide: bool = False  # it has 512-bit vectors
     names: Counter[str] = field(default_factory=Counter[str])
+
+    @cached_property
+    def index(self) -> IntegerType:
+        """The type of an index: as wide as a pointer."""
+        return i64 if self.target.pointer_bits == 64 else i32
+
+    def type_of(self, type_: Attribute) -> Attribute:
+        """Return the type of a value in registers."""
+        return index_as(type_, self.index)
 
     def fresh(self, name: str) -> str:
         """Return the name with a number that makes it new."""

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, VectorTyp
 from xdsl.ir import Operation, SSAValue
 
 from nn_opt.conversion.to_llvm.accesses import splat
-from nn_opt.conversion.to_llvm.code import Code, Rule, machine_type
+from nn_opt.conversion.to_llvm.code import Code, Rule
 from nn_opt.conversion.to_llvm.extremes import maximum, minimum
 from nn_opt.conversion.to_llvm.halving import Combine, reduce_by_halves
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
@@ -45,7 +45,7 @@ REASSOCIABLE: dict[str, Combine] = {"fadd": _float(llvm.FAddOp), "fmul": _float(
 
 def lower_broadcast(code: Code, op: vector.BroadcastOp) -> None:
     """%v = vector.broadcast %a  ->  a constant of equal lanes, or a shuffle"""
-    value, type_ = code.value(op.source), machine_type(op.vector.type)
+    value, type_ = code.value(op.source), code.unit.type_of(op.vector.type)
     if isinstance(value.type, VectorType):
         code.bind(op.vector, value)
     elif isinstance(value.owner, llvm.ConstantOp):

@@ -63,6 +63,10 @@ class Target:
     has_ldexp: bool = False  # one instruction scales floats by powers of two, to subnormal numbers
     abi: str = ""  # LLVM's name of how functions are called, where it is not the triple's
     pointer_bits: int = 64
+    fuses: bool = True  # one instruction multiplies and adds, rounding once
+    halves: bool = True  # instructions convert binary16 numbers
+    rounds: bool = True  # instructions round floats to whole ones, up, down and to nearest
+    vscale: int = 0  # least length of SVE's vectors in units of 128 bits; 0: not used
     gpu: Gpu | None = None  # where kernels run, unless on the CPU
 
     @property
@@ -71,9 +75,14 @@ class Target:
         return self.vector_bytes // 4
 
     @property
-    def fuses(self) -> bool:
-        """Whether one instruction multiplies and adds: on x86, what has vectors of 32 bytes."""
-        return not self.triple.startswith("x86") or self.vector_bytes >= 32
+    def architecture(self) -> str:
+        """The first part of the triple, such as x86_64."""
+        return self.triple.partition("-")[0]
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether the pool of threads runs there: on Linux, with 64-bit pointers."""
+        return "-linux" in self.triple and self.architecture in _THREADED
 
     @property
     def folds_loads(self) -> bool:
@@ -90,14 +99,44 @@ class Target:
         return f"+{feature}" in self.features.split(",")
 
 
+_THREADED = ("x86_64", "aarch64", "riscv64")
 _X86 = "x86_64-unknown-linux-gnu"
 _ARM = "aarch64-unknown-linux-gnu"
+_ARM32 = "armv7-unknown-linux-gnueabihf"
+_RISCV = "riscv64-unknown-linux-gnu"
+_WASM = "wasm32-unknown-unknown"
+_SIMD = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
+_RVA = "+m,+a,+f,+d,+c"  # RV64GC
+_BARE: dict[str, Any] = {"fuses": False, "halves": False, "rounds": False}
+_OLD_X86: dict[str, Any] = {"fuses": False, "halves": False}
+_WEB: dict[str, Any] = {"pointer_bits": 32, "halves": False, "fuses": False}
 TARGETS = {
-    "x86-64-v2": Target("x86-64-v2", _X86, "x86-64-v2", "", 16, 16),
+    "x86-64": Target("x86-64", _X86, "x86-64", "", 16, 16, **_BARE),
+    "x86-64-v2": Target("x86-64-v2", _X86, "x86-64-v2", "", 16, 16, **_OLD_X86),
     "x86-64-v3": Target("x86-64-v3", _X86, "x86-64-v3", "", 32, 16),
     "x86-64-v4": Target("x86-64-v4", _X86, "x86-64-v4", "", 64, 32, has_ldexp=True),
     "zen4": Target("zen4", _X86, "znver4", "+avx512bf16,+avx512vnni", 64, 32, has_ldexp=True),
+    "aarch64": Target("aarch64", _ARM, "generic", "+neon", 16, 32),
     "neon": Target("neon", _ARM, "cortex-a76", "", 16, 32),
+    "sve": Target("sve", _ARM, "neoverse-v1", "", 32, 32, vscale=2),
+    "armv7": Target(
+        "armv7", _ARM32, "generic", "+v7,+neon,+vfp3", 16, 16, pointer_bits=32, **_BARE
+    ),
+    "cortex-m4": Target(
+        "cortex-m4",
+        "thumbv7em-unknown-none-eabihf",
+        "cortex-m4",
+        "",
+        8,
+        32,
+        pointer_bits=32,
+        halves=False,
+        rounds=False,
+    ),
+    "riscv64": Target("riscv64", _RISCV, "generic-rv64", _RVA, 8, 32, abi="lp64d", halves=False),
+    "rvv": Target("rvv", _RISCV, "generic-rv64", f"{_RVA},+v", 16, 32, abi="lp64d", halves=False),
+    "wasm": Target("wasm", _WASM, "mvp", _SIMD, 16, 16, **_WEB),
+    "wasm-relaxed": Target("wasm-relaxed", _WASM, "mvp", f"{_SIMD},+relaxed-simd", 16, 16, **_WEB),
 }
 DEFAULT = TARGETS["x86-64-v4"]
 _WIDE = 2**31 - 1  # blocks along x
@@ -118,7 +157,7 @@ GPUS = {name: Target(name, _X86, "x86-64", "", 16, 64, gpu=gpu) for name, gpu in
 # of sums follows from the width of vectors. Narrower machines run each vector in parts.
 DETERMINISTIC = replace(DEFAULT, name="any-width", has_ldexp=False)
 # Source text for machines that are not known: two elements side by side, in variables.
-SCALAR = Target("scalar", _X86, "x86-64", "", 8, 16)
+SCALAR = Target("scalar", _X86, "x86-64", "", 8, 16, fuses=False)
 PLANS = {plan.name: plan for plan in (DETERMINISTIC, SCALAR)}  # targets that are no machines
 
 
@@ -143,15 +182,21 @@ def host() -> Target:
 def target_named(name: str) -> Target:
     """Return the target of a name: `host`, `cpu` (the same), or a row of TARGETS or GPUS.
 
+    A name that begins with `llvm` is a target written out; see `target_text`.
     Raises: DiagnosticError for a name that is none of these.
     """
     if name in ("host", "cpu"):
         return host()
+    if name.startswith("llvm"):
+        from nn_opt.ir.target_text import parse_target
+
+        return parse_target(name)
     if name in PLANS or name in GPUS:
         return PLANS.get(name) or GPUS[name]
     if name not in TARGETS:
         known = ", ".join(["host", *TARGETS, *GPUS])
-        raise DiagnosticError(f"error: unknown target {name!r}\n  hint: the targets are {known}")
+        hint = f"the targets are {known}; or one written out, such as llvm -mtriple=riscv64-linux"
+        raise DiagnosticError(f"error: unknown target {name!r}\n  hint: {hint}")
     return TARGETS[name]
 
 

@@ -34,13 +34,24 @@ func.func @k(%x: memref<64xf32>, %n: memref<64xi32>, %y: memref<64xf32>) {
 
 @pytest.mark.parametrize(
     ("target", "instruction"),
-    [("x86-64-v2", "mulps"), ("x86-64-v3", "vfmadd"), ("x86-64-v4", "vfmadd"), ("neon", "fmla")],
+    [
+        ("x86-64-v2", "mulps"),
+        ("x86-64-v3", "vfmadd"),
+        ("x86-64-v4", "vfmadd"),
+        ("neon", "fmla"),
+        ("wasm", "f32x4.mul"),
+        ("wasm-relaxed", "f32x4.relaxed_madd"),
+        ("armv7", "vmul.f32"),
+        ("riscv64", "fmadd.s"),
+        ("rvv", "vfma"),
+    ],
 )
 def test_fma_is_an_instruction_or_two_but_no_call(target: str, instruction: str):
     code = assembly(FMA, target)
     assert instruction in code
     assert not re.search(r"^\s(call|bl)", code, re.MULTILINE)
-    assert ("vfmadd" in code or "fmla" in code) == (target != "x86-64-v2")
+    fused = re.search("vfmadd|fmla|relaxed_madd|fmadd|vfma", code) is not None
+    assert fused == (target not in ("x86-64-v2", "wasm", "armv7"))
 
 
 @pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="runs code for x86")
