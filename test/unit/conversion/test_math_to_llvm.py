@@ -41,7 +41,7 @@ func.func @k(%x: memref<64xf32>, %n: memref<64xi32>, %y: memref<64xf32>) {
         ("neon", "fmla"),
         ("wasm", "f32x4.mul"),
         ("wasm-relaxed", "f32x4.relaxed_madd"),
-        ("armv7", "vmul.f32"),
+        ("armv7", "vmla.f32"),
         ("riscv64", "fmadd.s"),
         ("rvv", "vfma"),
     ],
