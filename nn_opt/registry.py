@@ -47,6 +47,7 @@ PASSES = {
     "expand-math": "nn_opt.passes.expand_math:ExpandMathPass",
     "plan-memory": "nn_opt.passes.plan_memory:PlanMemoryPass",
     "convert-loop-to-llvm": "nn_opt.conversion.loop_to_llvm:ConvertLoopToLlvmPass",
+    "convert-loop-to-gpu": "nn_opt.conversion.loop_to_gpu:ConvertLoopToGpuPass",
     "insert-timers": "nn_opt.passes.insert_timers:InsertTimersPass",
     "convert-loop-to-scf": "nn_opt.conversion.loop_to_scf:ConvertLoopToScfPass",
     "apply-pdl": "nn_opt.passes.apply_pdl:ApplyPdlPass",

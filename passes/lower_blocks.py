@@ -76,7 +76,7 @@ class Lowering:
             self.changed = None if changed is None or changed.get(nest) else changed
             self.lower(nest.body.block)
             self.changed = changed
-        if nest.trips == 1:
+        if nest.trips == 1 and not nest.how.is_block:  # one block is still a launch
             replace_with(nest, nest.body.block)
         elif not nest.trips or nest.body.block.is_empty:
             erase(nest)

@@ -1,0 +1,1 @@
+"""Parts of convert-loop-to-gpu: the host's functions, the device's, and what each thread does."""
