@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
@@ -17,6 +18,7 @@ from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
 from nn_opt.passes.flatten_accesses import range_of_index
 
 Access = loop.LoadOp | loop.StoreOp
+ALIGN = "align"  # on a loop.alloc: a row has k * first + second elements
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,9 @@ class CompactBuffersPass(ModulePass):
     """Needs: loop without blocks. Keeps: loop. Order: between partition- and vectorize-loops.
 
     Each dimension that all accesses index by (the same outer loops) + (a range of inner ones)
-    keeps only that range; the others stay whole.
+    keeps only that range; the others stay whole. A shared buffer lies outside of all threads, but
+    keeps no more than what each iteration of a loop around its accesses fills anew. Then rows of
+    a buffer with the attribute `align` get the length that it asks for.
     """
 
     name = "compact-buffers"
@@ -59,8 +63,14 @@ def compact_buffer(alloc: loop.AllocOp) -> None:
         accesses.append(use.operation)
     shape = shape_of(alloc.result)
     variables = list(dict.fromkeys(index for access in accesses for index in access.indices))
-    windows = [window_of(alloc, accesses, k, variables) for k in range(len(shape))]
+    fixed = loops_around(alloc)
+    windows = windows_of(alloc, accesses, variables, fixed)
+    if more := refilled(alloc, accesses) - fixed:
+        narrow = windows_of(alloc, accesses, variables, fixed | more)
+        if filled_first(accesses, narrow, variables, fixed | more):
+            windows = narrow
     sizes = [w.high - w.low + 1 if w else n for w, n in zip(windows, shape, strict=True)]
+    sizes = aligned(sizes, alloc)
     if not accesses or sizes == list(shape):
         return
     for access in accesses:
@@ -69,6 +79,48 @@ def compact_buffer(alloc: loop.AllocOp) -> None:
     space = None if space == "global" else space
     new = loop.AllocOp(alloc.buffer.data, memref_type(sizes, element_type(alloc.result), space))
     replace_alloc(alloc, new)
+
+
+def aligned(sizes: list[int], alloc: loop.AllocOp) -> list[int]:
+    """Return sizes whose last is lengthened as the attribute `align` asks for: k * first + second.
+
+    So neighbours in a column are in other banks of a GPU's shared memory.
+    """
+    align = alloc.attributes.get(ALIGN)
+    if not isinstance(align, DenseArrayBase):
+        return sizes
+    multiple, offset = (int(value) for value in align.iter_values())
+    return [*sizes[:-1], sizes[-1] + (offset - sizes[-1]) % multiple]
+
+
+def refilled(alloc: loop.AllocOp, accesses: Sequence[Access]) -> set[Operation]:
+    """Return the loops between a shared buffer and all its accesses that no threads run."""
+    if memory_space(alloc.result) != "shared" or not accesses:
+        return set()
+    common = set[Operation].intersection(*(loops_around(access) for access in accesses))
+    return {op for op in common if isinstance(op, loop.ForOp) and not op.how.is_thread}
+
+
+def filled_first(
+    accesses: Sequence[Access],
+    windows: Sequence[Window | None],
+    variables: Variables,
+    fixed: set[Operation],
+) -> bool:
+    """Return whether one store, before all loads, fills the windows of every iteration."""
+    order = {op: place for place, op in enumerate(function_of(accesses[0]).walk())}
+    first = min(accesses, key=lambda access: order[access])
+    own = [access_window(first, k, variables, fixed) for k in range(len(windows))]
+    return isinstance(first, loop.StoreOp) and own == list(windows)
+
+
+def function_of(op: Operation) -> Operation:
+    """Return the function that an op is in."""
+    while not isinstance(op, FuncOp):
+        parent = op.parent_op()
+        assert parent is not None, "buffers are in functions"
+        op = parent
+    return op
 
 
 def replace_alloc(alloc: loop.AllocOp, new: loop.AllocOp) -> None:
@@ -83,11 +135,19 @@ def replace_alloc(alloc: loop.AllocOp, new: loop.AllocOp) -> None:
     alloc.erase()
 
 
+def windows_of(
+    alloc: loop.AllocOp, accesses: list[Access], variables: Variables, fixed: set[Operation]
+) -> list[Window | None]:
+    """Return what all accesses touch in each dimension; None where that is not one window."""
+    rank = len(shape_of(alloc.result))
+    return [window_of(accesses, dimension, variables, fixed) for dimension in range(rank)]
+
+
 def window_of(
-    alloc: loop.AllocOp, accesses: list[Access], dimension: int, variables: Variables
+    accesses: list[Access], dimension: int, variables: Variables, fixed: set[Operation]
 ) -> Window | None:
     """Return what all accesses touch in a dimension; None if that is not one window."""
-    windows = [access_window(alloc, access, dimension, variables) for access in accesses]
+    windows = [access_window(access, dimension, variables, fixed) for access in accesses]
     if not windows or windows[0] is None:
         return None
     low, high = windows[0].low, windows[0].high
@@ -99,9 +159,12 @@ def window_of(
 
 
 def access_window(
-    alloc: loop.AllocOp, access: Access, dimension: int, variables: Variables
+    access: Access, dimension: int, variables: Variables, fixed: set[Operation]
 ) -> Window | None:
-    """Return what one access touches in a dimension; None if no loop bounds an index."""
+    """Return what one access touches in a dimension; None if no loop bounds an index.
+
+    fixed: the loops around the buffer, whose variables do not move while it lives.
+    """
     if isinstance(access, loop.LoadOp) and access.default is not None:
         return None
     form = linear(access.map.data.results[dimension])
@@ -109,7 +172,7 @@ def access_window(
     base: Base = {}
     inner: dict[AffineExpr, int] = {}
     for atom, factor in form.terms.items():
-        places = [is_outside(indices[k], alloc) for k in atom.used_dims()]
+        places = [loop_of(indices[k]) in fixed for k in atom.used_dims()]
         if all(places):
             base[renumbered(atom, indices, variables)] = factor
         elif any(places) or any(range_of_index(indices[k]) is None for k in atom.used_dims()):
@@ -127,15 +190,20 @@ def renumbered(expr: AffineExpr, old: Sequence[SSAValue], new: Sequence[SSAValue
     return expr.replace_dims_and_symbols([places.get(value, zero) for value in old], ())
 
 
-def is_outside(index: SSAValue, alloc: loop.AllocOp) -> bool:
-    """Return whether a loop variable's loop is around the buffer, so that it is fixed there."""
-    if not isinstance(index, BlockArgument):
-        return False
-    nest = index.block.parent_op()
-    parent: Operation | None = alloc.parent_op()
-    while parent is not None and parent is not nest:
+def loop_of(index: SSAValue) -> Operation | None:
+    """Return the loop whose variable an index is."""
+    return index.block.parent_op() if isinstance(index, BlockArgument) else None
+
+
+def loops_around(op: Operation) -> set[Operation]:
+    """Return the loops that an op is in."""
+    found: set[Operation] = set()
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, loop.ForOp):
+            found.add(parent)
         parent = parent.parent_op()
-    return isinstance(nest, loop.ForOp) and parent is nest
+    return found
 
 
 def shift_access(access: Access, windows: list[Window | None], variables: Variables) -> None:

@@ -57,13 +57,23 @@ def split_once(function: FuncOp) -> list[Operation]:
         pending = list(block.ops)
         while pending:
             op = pending.pop()
-            if type(op) is loop.ForOp and (count := whole_iterations(op)):
+            if type(op) is loop.ForOp and (count := whole_iterations(op)) and not is_bound(op):
                 found += [op, split(op, count)]
             else:
                 pending += [
                     inner for region in op.regions for b in region.blocks for inner in b.ops
                 ]
     return found
+
+
+def is_bound(nest: loop.ForOp) -> bool:
+    """Return whether a loop's iterations are blocks or threads of a GPU, or hold threads.
+
+    A second nest would be a second kernel, and another copy of all that threads do together.
+    """
+    return nest.how.is_bound or any(
+        isinstance(op, loop.ForOp) and op.how.is_thread for op in nest.body.walk()
+    )
 
 
 def whole_iterations(nest: loop.ForOp) -> int:

@@ -1,4 +1,4 @@
-"""Reduced axes that fused loops walk through together become one axis."""
+"""Axes that fused loops walk through together become one axis."""
 
 from __future__ import annotations
 
@@ -24,23 +24,34 @@ def join_reduced_axes(block: BlockOp) -> BlockOp:
     exprs = [block.bindings.data.results[k] for k in reduced]
     sizes = [block.axis_sizes[k] for k in reduced]
     joint = flatten(exprs, sizes, ranges_of(block.indices))
-    if all(is_sum(expr) for expr in exprs) or not is_sum(joint) or not _only_index(block, reduced):
+    if all(is_sum(expr) for expr in exprs) or not is_sum(joint) or not only_index(block, reduced):
         return block
-    kept = [k for k in range(len(block.axis_sizes)) if k not in reduced]
+    return join_axes(block, reduced)
+
+
+def join_axes(block: BlockOp, axes: Sequence[int]) -> BlockOp:
+    """Return the stage with one axis, in the place of the first, for several of the same kind.
+
+    It counts through all of them, the last one fastest. They must be no more than indices.
+    """
+    exprs = [block.bindings.data.results[k] for k in axes]
+    sizes = [block.axis_sizes[k] for k in axes]
+    joint = flatten(exprs, sizes, ranges_of(block.indices))
+    order = [k for k in range(len(block.axis_sizes)) if k == axes[0] or k not in axes]
     variables, conditions = list(block.indices), list(block.conditions.data.results)
-    bindings = [*(block.bindings.data.results[k] for k in kept), joint]
+    bindings = [joint if k == axes[0] else block.bindings.data.results[k] for k in order]
     init = block.detach_region(block.regions[1]) if block.init is not None else None
     new = BlockOp(
         block.stage.data,
         [],
         AffineMap(0, 0, (AffineExpr.constant(0),) * len(bindings)),
-        [*(block.axis_sizes[k] for k in kept), math.prod(sizes)],
-        [*(block.axis_kinds[k] for k in kept), Kind.REDUCE],
+        [math.prod(sizes) if k == axes[0] else block.axis_sizes[k] for k in order],
+        [block.axis_kinds[k] for k in order],
         block.detach_region(block.regions[0]),
         init,
     )
     for region in new.regions:
-        _join_arguments(list(region.block.args), reduced, sizes)
+        _join_arguments(list(region.block.args), axes, sizes)
     new.location = block.location
     parent = block.parent
     assert parent is not None
@@ -51,7 +62,7 @@ def join_reduced_axes(block: BlockOp) -> BlockOp:
     return new
 
 
-def _only_index(block: BlockOp, axes: Sequence[int]) -> bool:
+def only_index(block: BlockOp, axes: Sequence[int]) -> bool:
     """Return whether a stage uses axes in the places of loads and stores alone."""
     uses = [use for region in block.regions for k in axes for use in region.block.args[k].uses]
     return all("map" in use.operation.properties for use in uses)
@@ -60,9 +71,9 @@ def _only_index(block: BlockOp, axes: Sequence[int]) -> bool:
 def _join_arguments(
     args: Sequence[BlockArgument], axes: Sequence[int], sizes: Sequence[int]
 ) -> None:
-    """Replace some axes of a region by a last one that counts through them, the last fastest."""
+    """Replace some axes of a region, from the first one's place on, by one that counts through."""
     region = args[0].block
-    joint = region.insert_arg(IndexType(), len(args))
+    joint = region.insert_arg(IndexType(), axes[0])
     joint.name_hint = "_".join(args[k].name_hint or "r" for k in axes)
     stride = math.prod(sizes)
     for k, size in zip(axes, sizes, strict=True):
@@ -78,8 +89,9 @@ def _index_by(op: Operation, axis: SSAValue, joint: SSAValue, part: AffineExpr) 
     attr = op.properties["map"]
     assert isinstance(attr, AffineMapAttr)
     fixed = len(op.operands) - attr.data.num_dims
-    indices = [*op.operands[fixed:], joint]
-    part = part.replace_dims_and_symbols([AffineExpr.dimension(len(indices) - 1)], ())
+    indices = list(op.operands[fixed:])
+    indices += [joint] if joint not in indices else []
+    part = part.replace_dims_and_symbols([AffineExpr.dimension(indices.index(joint))], ())
     dims = [part if v is axis else AffineExpr.dimension(k) for k, v in enumerate(indices)]
     exprs = [e.replace_dims_and_symbols(dims, ()) for e in attr.data.results]
     values, local = compact(exprs, indices)

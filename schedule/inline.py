@@ -57,13 +57,13 @@ def may_leave(load: LoadOp, reader: BlockOp) -> bool:
     return any(low < 0 or high >= size for (low, high), size in bounds)
 
 
-def index_ranges(load: LoadOp, block: BlockOp) -> list[tuple[int, int]]:
-    """Return the range of each index of a load, over the whole domain of its block's axes."""
-    region = load.parent
+def index_ranges(access: LoadOp | StoreOp, block: BlockOp) -> list[tuple[int, int]]:
+    """Return the range of each index of an access, over the whole domain of its block's axes."""
+    region = access.parent
     assert region is not None
     sizes: dict[SSAValue, int] = dict(zip(region.args, block.axis_sizes, strict=True))
     unknown = (-(1 << 62), 1 << 62)  # a data-dependent index may be anything
-    return [(0, sizes[v] - 1) if v in sizes else unknown for v in load.indices]
+    return [(0, sizes[v] - 1) if v in sizes else unknown for v in access.indices]
 
 
 def _formula(producer: BlockOp, store: StoreOp, load: LoadOp, outside: bool) -> SSAValue:

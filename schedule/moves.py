@@ -16,7 +16,7 @@ from xdsl.ir.affine import (
 
 from nn_opt.dialects.loop import AllocOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
 from nn_opt.ir.affine import range_of, simplify
-from nn_opt.ir.types import shape_of
+from nn_opt.ir.types import memory_space, shape_of
 from nn_opt.schedule.coverage import require_made
 from nn_opt.schedule.inline import index_ranges
 from nn_opt.schedule.nest import (
@@ -42,6 +42,7 @@ from nn_opt.schedule.nest import (
     written,
 )
 from nn_opt.schedule.regions import Span, spans_of, union
+from nn_opt.schedule.storage import settle
 
 Access = LoadOp | StoreOp
 
@@ -50,6 +51,7 @@ def compute_at(function: FuncOp, stage: str, loop: ForOp) -> None:
     """Move a stage to the start of `loop`'s body, shrunk to what that body needs.
 
     Readers behind the loop may stay there, if its iterations together make all that they read.
+    A stage with a shared buffer makes what the body needs in all threads of a block.
     """
     producer, alloc = own_buffer(function, stage)
     readers = [block for block in accessors(alloc.result) if block is not producer]
@@ -60,18 +62,26 @@ def compute_at(function: FuncOp, stage: str, loop: ForOp) -> None:
     if not readers:
         refuse(producer, f"compute_at: nothing reads {stage!r}", hint="choose another stage")
     loads = [(ld, b) for b in inside for ld in loads_in(b) if ld.memref is alloc.result]
-    spans = _united(loads, loop, producer)
+    spans = _united(loads, loop, producer, threads=memory_space(alloc.result) == "shared")
     for reader in readers:
         if reader not in inside:
             require_made(stage, alloc.result, spans, loop, reader)
     pairs = zip(_stored_axes(producer, alloc.result), spans, strict=True)
     new_nest = _rebuild(producer, {axis: span for axis, span in pairs if axis is not None})
     _insert_early(new_nest, producer, loop.body.block)
+    if memory_space(alloc.result) == "shared":
+        settle(alloc, function)
 
 
-def _united(accesses: Sequence[tuple[Access, BlockOp]], loop: ForOp, block: BlockOp) -> list[Span]:
+def _united(
+    accesses: Sequence[tuple[Access, BlockOp]],
+    loop: ForOp,
+    block: BlockOp,
+    *,
+    threads: bool = False,
+) -> list[Span]:
     """Return what some accesses, each by a stage, cover together in an iteration of a loop."""
-    spans = (spans_of(access, accessor, loop) for access, accessor in accesses)
+    spans = (spans_of(access, accessor, loop, threads=threads) for access, accessor in accesses)
     return [union(dimension, block) for dimension in zip(*spans, strict=True)]
 
 

@@ -33,10 +33,18 @@ class Span:
         return self.base + self.low
 
 
-def spans_of(access: LoadOp | StoreOp, block: BlockOp, loop: ForOp) -> list[Span]:
-    """Return what one iteration of `loop` covers in each dimension of the accessed buffer."""
+def spans_of(
+    access: LoadOp | StoreOp, block: BlockOp, loop: ForOp, *, threads: bool = False
+) -> list[Span]:
+    """Return what one iteration of `loop` covers in each dimension of the accessed buffer.
+
+    threads: what it covers in all threads of a block together.
+    """
     spans: list[Span] = []
-    inner = {k for k, v in enumerate(block.indices) if is_inside(loop_of(v), loop)}
+    loops = [loop_of(value) for value in block.indices]
+    inner = {
+        k for k, own in enumerate(loops) if is_inside(own, loop) or (threads and own.how.is_thread)
+    }
     for dimension, expr in enumerate(access_exprs(access, block)):
         if expr is None:
             problem = f"stage {block.stage.data!r} reads dimension {dimension} data-dependently"

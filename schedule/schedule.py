@@ -12,7 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from nn_opt.dialects import sched
 from nn_opt.dialects.loop import ForOp
 from nn_opt.ir.locations import is_unknown, located
-from nn_opt.schedule import inline, loops, moves, reduction, storage, tensorize
+from nn_opt.schedule import axes, inline, loops, moves, reduction, shared, storage, tensorize
+from nn_opt.schedule import reindex as reindexing
 from nn_opt.schedule import rfactor as factoring
 from nn_opt.schedule.nest import blocks_in, find_block, loop_name, loops_around, refuse
 
@@ -61,6 +62,19 @@ class Schedule:
         result = loops.fuse(outer, inner)
         self._replace([outer, inner], op, [result])
         return result
+
+    def join(self, *nest: ForOp) -> ForOp:
+        """Make nested loops, and the axes that they run, one; return it. See `schedule.axes`."""
+        op = sched.JoinOp([self._handle(loop) for loop in nest])
+        result = axes.join(nest)
+        self._replace(nest, op, [result])
+        return result
+
+    def pad(self, loop: ForOp, factor: int) -> None:
+        """Run a loop on to a multiple of iterations. See `schedule.axes.pad`."""
+        op = sched.PadOp(self._handle(loop), factor)
+        axes.pad(loop, factor)
+        self._record(op)
 
     def reorder(self, *order: ForOp) -> None:
         """Put loops of one perfect nest in the given order."""
@@ -141,6 +155,26 @@ class Schedule:
         """Keep the buffer that a stage writes in another memory space."""
         storage.set_scope(self.function, stage, space)
         self._record(sched.SetScopeOp(stage, space))
+
+    def reindex(self, stage: str, operand: int, axes: Sequence[int]) -> str:
+        """Let a stage read a buffer as a copy at its own axes; return the copying stage's name."""
+        with self._at(stage):
+            name = reindexing.reindex(self.function, stage, operand, axes)
+        self._record(sched.ReindexOp(stage, operand, axes))
+        return name
+
+    def storage_align(self, stage: str, multiple: int, offset: int) -> None:
+        """Give rows of a stage's buffer k * multiple + offset elements."""
+        shared.storage_align(self.function, stage, multiple, offset)
+        self._record(sched.StorageAlignOp(stage, multiple, offset))
+
+    def double_buffer(self, stage: str, loop: ForOp) -> str:
+        """Fill a stage's buffer for the next iteration; return the stage that fills the first."""
+        op = sched.DoubleBufferOp(stage, self._handle(loop))
+        with self._at(stage):
+            name = shared.double_buffer(self.function, stage, loop)
+        self._record(op)
+        return name
 
     def decompose_init(self, stage: str, loop: ForOp) -> str:
         """Start a reduction in a nest of its own before `loop`; return that stage's name."""

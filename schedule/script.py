@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -48,33 +49,13 @@ def _at(op: Operation, error: PassFailedException) -> Diagnostic:
 
 
 def _apply(schedule: Schedule, op: Operation, loops: Loops) -> Loops | None:
-    match op:
-        case sched.AxesOp():
-            return _axes(schedule, op)
-        case sched.SplitOp():
-            return schedule.split(loops[0], op.factor.value.data, op.tail.data)
-        case sched.TileOp():
-            factors = op.x_factor.value.data, op.y_factor.value.data
-            return schedule.tile(loops[0], loops[1], *factors)
-        case sched.FuseOp():
-            return [schedule.fuse(*loops)]
-        case sched.CacheReadOp():
-            schedule.cache_read(op.stage.data, op.operand.value.data)
-        case sched.BindOp():
-            schedule.bind(loops[0], op.kind.data)
-        case sched.TensorizeOp():
-            schedule.tensorize(loops[0], op.intrinsic.data)
-        case sched.PrefetchOp():
-            numbers = op.operand.value.data, op.distance.value.data
-            schedule.prefetch(op.stage.data, *numbers)
-        case sched.SetScopeOp():
-            schedule.set_scope(op.stage.data, op.space.data)
-        case _:
-            ACTIONS[type(op)](schedule, op, loops)
+    if type(op) in MAKERS:
+        return MAKERS[type(op)](schedule, op, loops)
+    ACTIONS[type(op)](schedule, op, loops)
     return None
 
 
-def _axes(schedule: Schedule, op: sched.AxesOp) -> Loops:
+def _axes(schedule: Schedule, op: sched.AxesOp, _: Loops) -> Loops:
     loops = schedule.axes(op.stage.data)
     if len(loops) != len(op.loops):
         problem = f"stage {op.stage.data!r} is in {len(loops)} loops, not {len(op.loops)}"
@@ -82,25 +63,44 @@ def _axes(schedule: Schedule, op: sched.AxesOp) -> Loops:
     return loops
 
 
-ACTIONS: dict[type[Operation], Callable[[Schedule, Operation, Loops], object]] = {
-    sched.ReorderOp: lambda schedule, op, loops: schedule.reorder(*loops),
-    sched.UnrollOp: lambda schedule, op, loops: schedule.unroll(loops[0]),
-    sched.VectorizeOp: lambda schedule, op, loops: schedule.vectorize(loops[0]),
-    sched.ParallelOp: lambda schedule, op, loops: schedule.parallel(loops[0]),
-    sched.ComputeAtOp: lambda schedule, op, loops: schedule.compute_at(_stage(op), loops[0]),
-    sched.ReverseComputeAtOp: lambda schedule, op, loops: schedule.reverse_compute_at(
-        _stage(op), loops[0]
+def _number(attribute: IntegerAttr) -> int:
+    return attribute.value.data
+
+
+# Primitives that give handles on the loops that they make.
+MAKERS: dict[type[Operation], Callable[[Schedule, Any, Loops], Loops]] = {
+    sched.AxesOp: _axes,
+    sched.SplitOp: lambda s, op, loops: s.split(loops[0], _number(op.factor), op.tail.data),
+    sched.TileOp: lambda s, op, loops: s.tile(
+        loops[0], loops[1], _number(op.x_factor), _number(op.y_factor)
     ),
-    sched.DecomposeInitOp: lambda schedule, op, loops: schedule.decompose_init(
-        _stage(op), loops[0]
-    ),
-    sched.RfactorOp: lambda schedule, op, loops: schedule.rfactor(_stage(op), loops[0]),
-    sched.InlineOp: lambda schedule, op, loops: schedule.inline(_stage(op)),
-    sched.CacheWriteOp: lambda schedule, op, loops: schedule.cache_write(_stage(op)),
+    sched.FuseOp: lambda s, op, loops: [s.fuse(*loops)],
+    sched.JoinOp: lambda s, op, loops: [s.join(*loops)],
 }
-
-
-def _stage(op: Operation) -> str:
-    stage = op.properties["stage"]
-    assert isinstance(stage, StringAttr)
-    return stage.data
+ACTIONS: dict[type[Operation], Callable[[Schedule, Any, Loops], object]] = {
+    sched.PadOp: lambda s, op, loops: s.pad(loops[0], _number(op.factor)),
+    sched.ReorderOp: lambda s, op, loops: s.reorder(*loops),
+    sched.UnrollOp: lambda s, op, loops: s.unroll(loops[0]),
+    sched.VectorizeOp: lambda s, op, loops: s.vectorize(loops[0]),
+    sched.ParallelOp: lambda s, op, loops: s.parallel(loops[0]),
+    sched.BindOp: lambda s, op, loops: s.bind(loops[0], op.kind.data),
+    sched.TensorizeOp: lambda s, op, loops: s.tensorize(loops[0], op.intrinsic.data),
+    sched.ComputeAtOp: lambda s, op, loops: s.compute_at(op.stage.data, loops[0]),
+    sched.ReverseComputeAtOp: lambda s, op, loops: s.reverse_compute_at(op.stage.data, loops[0]),
+    sched.DecomposeInitOp: lambda s, op, loops: s.decompose_init(op.stage.data, loops[0]),
+    sched.DoubleBufferOp: lambda s, op, loops: s.double_buffer(op.stage.data, loops[0]),
+    sched.RfactorOp: lambda s, op, loops: s.rfactor(op.stage.data, loops[0]),
+    sched.InlineOp: lambda s, op, loops: s.inline(op.stage.data),
+    sched.CacheWriteOp: lambda s, op, loops: s.cache_write(op.stage.data),
+    sched.CacheReadOp: lambda s, op, loops: s.cache_read(op.stage.data, _number(op.operand)),
+    sched.PrefetchOp: lambda s, op, loops: s.prefetch(
+        op.stage.data, _number(op.operand), _number(op.distance)
+    ),
+    sched.SetScopeOp: lambda s, op, loops: s.set_scope(op.stage.data, op.space.data),
+    sched.ReindexOp: lambda s, op, loops: s.reindex(
+        op.stage.data, _number(op.operand), [int(axis) for axis in op.axes.iter_values()]
+    ),
+    sched.StorageAlignOp: lambda s, op, loops: s.storage_align(
+        op.stage.data, _number(op.multiple), _number(op.offset)
+    ),
+}

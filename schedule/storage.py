@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
@@ -12,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from nn_opt.dialects.loop import AllocOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
 from nn_opt.ir.affine import Range, range_of
 from nn_opt.ir.literals import scalar_value
-from nn_opt.ir.types import element_type, memref_type, shape_of
+from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
 from nn_opt.schedule.inline import index_ranges
 from nn_opt.schedule.nest import (
     accessors,
@@ -183,21 +184,39 @@ def set_scope(function: FuncOp, stage: str, space: str) -> None:
         memref_type(shape_of(old), element_type(old), None if space == "global" else space),
     )
     new.location = alloc.location
-    home = _home(accessors(old), function)
-    first = home.first_op
-    assert first is not None
-    home.insert_op_before(new, first)
+    new.attributes |= alloc.attributes
+    around = alloc.parent
+    assert around is not None
+    around.insert_op_before(new, alloc)
     old.replace_all_uses_with(new.result)
     alloc.detach()
     alloc.erase()
+    settle(new, function)
 
 
-def _home(users: Sequence[BlockOp], function: FuncOp) -> Block:
-    """Return the innermost body that holds all users of a buffer and does not accumulate in it."""
+def settle(alloc: AllocOp, function: FuncOp) -> None:
+    """Put a buffer as deep in the loops as its users allow."""
+    home = home_of(alloc.result, function)
+    alloc.detach()
+    first = home.first_op
+    if first is None:
+        home.add_op(alloc)
+    else:
+        home.insert_op_before(alloc, first)
+
+
+def home_of(buffer: SSAValue, function: FuncOp) -> Block:
+    """Return the innermost body that holds all users of a buffer and does not accumulate in it.
+
+    Of a shared buffer it is outside of all threads.
+    """
+    users = accessors(buffer)
     common = loops_around(users[0])
     for user in users[1:]:
         around = loops_around(user)
         common = [loop for loop in common if loop in around]
+    if memory_space(buffer) == "shared":
+        common = list(takewhile(lambda loop: not loop.how.is_thread, common))
     while common and any(kinds_bound(common[-1], user) - {Kind.PAR} for user in users):
         common.pop()
     return common[-1].body.block if common else function.body.block

@@ -38,6 +38,7 @@ class LoopType(ParametrizedAttribute, TypeAttribute):
 
 
 LOOP = LoopType()
+REPLACING = ("sched.split", "sched.tile", "sched.fuse", "sched.join")  # kill their operands
 TAILS = ("guard", "exact")  # what becomes of the iterations that a factor leaves over
 
 
@@ -67,7 +68,7 @@ class ScriptOp(IRDLOperation):
                     raise VerifyException(
                         complaint(op, problem, hint="use the handles that it returned")
                     )
-            if isinstance(op, SplitOp | TileOp | FuseOp):
+            if op.name in REPLACING:
                 dead.update(dict.fromkeys(op.operands, op))
 
 
@@ -131,7 +132,7 @@ class SplitOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> SplitOp:
-        loop = _parse_loop(parser)
+        loop = parse_loop(parser)
         parser.parse_keyword("by")
         factor = parser.parse_integer()
         tail = parser.parse_identifier() if parser.parse_optional_keyword("tail") else "guard"
@@ -167,9 +168,9 @@ class TileOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> TileOp:
-        x = _parse_loop(parser)
+        x = parse_loop(parser)
         parser.parse_punctuation(",")
-        y = _parse_loop(parser)
+        y = parse_loop(parser)
         parser.parse_keyword("by")
         x_factor = parser.parse_integer()
         parser.parse_punctuation(",")
@@ -209,9 +210,7 @@ class ReorderOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ReorderOp:
-        loops = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, lambda: _parse_loop(parser)
-        )
+        loops = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: parse_loop(parser))
         return cls(loops)
 
 
@@ -346,62 +345,6 @@ class CacheWriteOp(_Stage):
     name = "sched.cache_write"
 
 
-@irdl_op_definition
-class CacheReadOp(IRDLOperation):
-    """Let a stage read its `operand`-th buffer through a copy, made by stage `<stage>.in<operand>`.
-
-    The copy holds what the stage reads, values outside the buffer included: its padding.
-    """
-
-    name = "sched.cache_read"
-
-    stage = prop_def(StringAttr)
-    operand = prop_def(IntegerAttr.constr(i64))
-
-    assembly_format = "$stage `operand` $operand attr-dict"
-
-    def __init__(self, stage: str, operand: int):
-        super().__init__(
-            properties={"stage": StringAttr(stage), "operand": IntegerAttr(operand, i64)}
-        )
-
-
-@irdl_op_definition
-class SetScopeOp(IRDLOperation):
-    """Keep the buffer that a stage writes in another memory space: shared, stack or register."""
-
-    name = "sched.set_scope"
-
-    stage = prop_def(StringAttr)
-    space = prop_def(StringAttr)
-
-    assembly_format = "$stage `in` $space attr-dict"
-
-    def __init__(self, stage: str, space: str):
-        super().__init__(properties={"stage": StringAttr(stage), "space": StringAttr(space)})
-
-
-@irdl_op_definition
-class PrefetchOp(IRDLOperation):
-    """With each load of a stage's operand, ask for what lies `distance` elements further on."""
-
-    name = "sched.prefetch"
-
-    stage = prop_def(StringAttr)
-    operand = prop_def(IntegerAttr.constr(i64))
-    distance = prop_def(IntegerAttr.constr(i64))
-
-    assembly_format = "$stage `operand` $operand `ahead` $distance attr-dict"
-
-    def __init__(self, stage: str, operand: int, distance: int):
-        super().__init__(
-            properties={
-                "stage": StringAttr(stage),
-                "operand": IntegerAttr(operand, i64),
-                "distance": IntegerAttr(distance, i64),
-            }
-        )
-
-
-def _parse_loop(parser: Parser) -> SSAValue:
+def parse_loop(parser: Parser) -> SSAValue:
+    """Parse the handle of a loop."""
     return parser.resolve_operand(parser.parse_unresolved_operand(), LOOP)

@@ -43,4 +43,14 @@ sched.script for @conv {
   sched.prefetch "conv" operand 1 ahead 4096
   // CHECK-NEXT: sched.set_scope "conv" in "register"
   sched.set_scope "conv" in "register"
+  // CHECK-NEXT: sched.reindex "conv" operand 1 by [2, 0]
+  sched.reindex "conv" operand 1 by [2, 0]
+  // CHECK-NEXT: sched.storage_align "conv.in0" to 32 offset 4
+  sched.storage_align "conv.in0" to 32 offset 4
+  // CHECK-NEXT: sched.double_buffer "conv.in0" at %nf
+  sched.double_buffer "conv.in0" at %nf
+  // CHECK-NEXT: sched.pad %nf to 8
+  sched.pad %nf to 8
+  // CHECK-NEXT: %j = sched.join %nf, %c
+  %j = sched.join %nf, %c
 }
