@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -26,12 +27,13 @@ from xdsl.traits import SymbolTable
 from nn_opt.backends.llvm import print_module as print_llvm
 from nn_opt.backends.llvm.object import RefusedCode, emit_assembly, emit_object
 from nn_opt.collector import quiet_collector
+from nn_opt.conversion.to_llvm.functions import BEFORE, BEFORE_BYTES, BEFORE_OFFSETS
 from nn_opt.crew import NO_CREW, Crew, crew_for
 from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
-from nn_opt.ir.resources import array_of
+from nn_opt.ir.resources import array_of, resource_of
 from nn_opt.ir.target import DETERMINISTIC, Target, set_target, target_named
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of, tensor_type
 from nn_opt.ir.verify import verify
@@ -310,6 +312,7 @@ def _strings(main: FuncOp, key: str) -> list[str]:
 
 def weights_of(module: ModuleOp) -> tuple[list[Any], list[int], int]:
     """Take the weights out of a lowered module: the arrays, their offsets and size as one block."""
+    module.attributes.pop(BEFORE, None)
     match module.attributes.pop("nn.weights", None), module.attributes.get("nn.weight_offsets"):
         case ArrayAttr(data=weights), DenseArrayBase() as places:
             offsets: list[int] = np.frombuffer(places.data.data, np.int64).tolist()
@@ -318,6 +321,17 @@ def weights_of(module: ModuleOp) -> tuple[list[Any], list[int], int]:
             return [], [], 0
     ends = [at + array.nbytes for at, array in zip(offsets, arrays, strict=True)]
     return arrays, offsets, -(-max(ends, default=0) // 64) * 64
+
+
+def follow(module: ModuleOp, first: Lowered) -> None:
+    """Let the code of a module, which is not lowered yet, share the weights of other code.
+
+    The weights that it will have are those of the other code, in their places, and more.
+    """
+    arrays = ArrayAttr([resource_of(array) for array in first.arrays])
+    module.attributes[BEFORE] = arrays
+    module.attributes[BEFORE_OFFSETS] = DenseArrayBase.from_list(i64, first.offsets)
+    module.attributes[BEFORE_BYTES] = IntegerAttr(first.manifest.weight_bytes, i64)
 
 
 def arena_plan(module: ModuleOp) -> tuple[Region, ...]:

@@ -43,6 +43,11 @@ class Pool:
     profile: Any
 
 
+def has_pool(machine: str) -> bool:
+    """Return whether there is a pool for a machine, as the first word of its triple says."""
+    return machine in _MACHINES
+
+
 def pool_text(machine: str) -> str:
     """Return the pool's LLVM IR for Linux on a machine: x86_64 or aarch64.
 

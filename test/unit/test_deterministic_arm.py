@@ -15,7 +15,9 @@ import tools
 import nn_opt
 from bench.feeds import Array, Feeds
 from bench.models import build_small, sample_inputs
-from nn_opt.backends.llvm.library import header, library_object
+from nn_opt.backends.llvm.library import library_object, variant
+from nn_opt.backends.llvm.library_glue import Interface
+from nn_opt.backends.llvm.library_header import header
 from nn_opt.build import lower
 from nn_opt.frontends.onnx import import_model
 from nn_opt.runtime.manifest import TensorInfo
@@ -63,11 +65,11 @@ def run_on_arm(model: onnx.ModelProto, feeds: Feeds, threads: int, folder: Path)
     """Compile for NEON, link a static program, run it in the emulator; return results' bytes."""
     lowered = lower(import_model(model), "neon", deterministic=True)
     manifest = lowered.manifest
-    code = library_object(
-        lowered.text, manifest, lowered.weights, lowered.machine, "model", threads
-    )
-    (folder / "model.o").write_bytes(code)
-    (folder / "model.h").write_text(header(manifest, "model", "a model", "1"))
+    interface = Interface("model", manifest, threads, "{}")
+    code = variant(lowered.text, lowered.machine, manifest)
+    data = library_object([code], lowered.machine, lowered.weights, interface)
+    (folder / "model.o").write_bytes(data)
+    (folder / "model.h").write_text(header(interface, 4096, ["neon"], "a model", "1"))
     (folder / "main.c").write_text(program_text(manifest.inputs, manifest.outputs))
     for k, info in enumerate(manifest.inputs):
         (folder / f"x{k}").write_bytes(np.ascontiguousarray(feeds[info.name]).tobytes())

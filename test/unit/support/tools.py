@@ -123,6 +123,7 @@ def _rows() -> dict[str, Tool]:
         "qemu-arm": ("qemu-arm-static",),
         "qemu-riscv64": ("qemu-riscv64-static",),
         "qemu-system-arm": (),
+        "qemu-x86_64": ("qemu-x86_64-static",),
         "riscv64-linux-gnu-gcc": (),
         "spirv-as": (),
         "spirv-cross": (),

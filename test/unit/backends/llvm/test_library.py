@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import tools
 
-from nn_opt.backends.llvm.library import header, identifier, library_object
+from nn_opt.backends.llvm.library import identifier, library_object, variant
+from nn_opt.backends.llvm.library_glue import Interface
+from nn_opt.backends.llvm.library_header import header
 from nn_opt.backends.llvm.object import emit_assembly, emit_object, optimized
 from nn_opt.ir.diagnostics import DiagnosticError
-from nn_opt.ir.target import host, target_named
+from nn_opt.ir.target import Target, host, target_named
 from nn_opt.runtime.loader import symbols
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 from nn_opt.runtime.weights import pack_weights
@@ -104,20 +106,27 @@ def manifest() -> Manifest:
     )
 
 
-def make(manifest: Manifest, target=None) -> bytes:
+def make(manifest: Manifest, target: Target | None = None) -> bytes:
     weights = pack_weights([np.arange(N, dtype=np.float32)], [0], 4 * N)
-    return library_object(TEXT, manifest, weights, target or host(), "tiny", 2)
+    machine = target or host()
+    code = variant(TEXT, machine, manifest)
+    return library_object([code], machine, weights, Interface("tiny", manifest, 2, "{}"))
+
+
+def header_of(manifest: Manifest) -> str:
+    return header(Interface("tiny", manifest, 2, "{}"), 4096, ["host"], "a */ model", "1")
 
 
 def test_only_the_public_names_are_visible(manifest):
     defined = {name for name, here in symbols(make(manifest)) if here}
-    assert defined == {"tiny_run", "tiny_threads"}
+    words = "run run_in threads input output message variant description"
+    assert defined == {f"tiny_{word}" for word in words.split()}
 
 
 @tools.needs("cc")
 def test_a_c_program(manifest, tmp_path):
     (tmp_path / "tiny.o").write_bytes(make(manifest))
-    (tmp_path / "tiny.h").write_text(header(manifest, "tiny", "a */ model", "1"))
+    (tmp_path / "tiny.h").write_text(header_of(manifest))
     (tmp_path / "main.c").write_text(MAIN)
     words = [COMPILER, "-Wall", "-Werror", "-o", "main", "main.c", "tiny.o", "-lm", "-lpthread"]
     subprocess.run(words, cwd=tmp_path, check=True)

@@ -11,7 +11,7 @@ import pytest
 import tools
 
 from bench import models
-from nn_opt.driver import compile_source
+from nn_opt.ahead_of_time import c_source
 from nn_opt.driver.compile import main
 
 PROGRAM = """\
@@ -60,7 +60,7 @@ def test_a_c_program(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(compile_source, "EMBEDDED_BYTES", limit)
+    monkeypatch.setattr(c_source, "EMBEDDED_BYTES", limit)
     path, x, y = model
     assert main([str(path), "-o", str(tmp_path / "net.c")]) == 0
     reading = 'fread(w, 1, sizeof w, fopen("net.weights", "rb")) ? w : w'

@@ -1,0 +1,1 @@
+"""A model ahead of time: the files that programs of others load, for every kind of target."""

@@ -1,0 +1,108 @@
+"""What nn-compile can write: a row for each suffix, and what a folder holds for each target."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from nn_opt.ahead_of_time.request import Made, Request
+from nn_opt.ahead_of_time.targets import PORTABLE, family_of, targets_of
+from nn_opt.driver.models import fail
+
+Make = Callable[[Request], Made]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: what it is, the families of targets that it can be for, who makes it."""
+
+    what: str
+    families: tuple[str, ...]
+    default: str  # the target, if none is named
+    maker: str  # module:function
+
+    def make(self, request: Request) -> Made:
+        """Return the files that a request asks for."""
+        module, name = self.maker.split(":")
+        function = getattr(import_module(f"nn_opt.ahead_of_time.{module}"), name)
+        return cast("Make", function)(request)
+
+
+# Families of targets: machines with threads and libraries, other processors, languages, and plans:
+# what loops are laid out for in source text.
+NATIVE, PROCESSORS = ("machine",), ("machine", "bare")
+C, JS = ("c", "machine", "bare", "plan"), ("js", "machine", "plan")
+HOST = "cpu"
+KINDS: Mapping[str, Kind] = {
+    ".ll": Kind("LLVM IR of the code alone", (*PROCESSORS, "wasm"), HOST, "machine_code:llvm_ir"),
+    ".s": Kind("assembly of the code alone", (*PROCESSORS, "wasm"), HOST, "machine_code:assembly"),
+    ".o": Kind("object with weights, and a C header", PROCESSORS, PORTABLE, "machine_code:binary"),
+    ".so": Kind(
+        "shared library with weights, and a C header", NATIVE, PORTABLE, "machine_code:library"
+    ),
+    ".c": Kind("C99 without dependencies, and a header", C, "c", "c_source:source"),
+    ".mjs": Kind("ES module without dependencies, and its weights", JS, "js", "web:module"),
+}
+# What a folder holds, by the family of the target; the file in it that the rest is named after.
+FOLDERS: Mapping[str, tuple[str, Kind]] = {
+    "machine": ("lib{}.so", KINDS[".so"]),
+    "bare": ("{}.o", KINDS[".o"]),
+    "c": ("{}.c", KINDS[".c"]),
+    "js": ("{}.mjs", KINDS[".mjs"]),
+}
+
+
+def request_of(options: Namespace) -> tuple[Kind, Request]:
+    """Return the kind of what is to be written, and the request for it.
+
+    Raises: DiagnosticError for a suffix that says nothing, or one that does not go with a target.
+    """
+    output = Path(options.output)
+    suffix = "" if output.is_dir() else output.suffix
+    if suffix and suffix not in KINDS:
+        fail(f"error: -o is {output}\n  hint: its suffix says what to write: {_kinds()}")
+    targets = targets_of(options.target or (KINDS[suffix].default if suffix else PORTABLE))
+    families = dict.fromkeys(family_of(name) for name in targets)
+    if len(families) > 1:
+        fail(f"error: one file cannot be for both {' and '.join(targets)}")
+    (family,) = families
+    if not suffix:
+        return _folder(options, output, family, targets)
+    if family not in KINDS[suffix].families:
+        fail(f"error: {output} cannot be for target {targets[0]!r}\n  hint: {_choices(family)}")
+    _require_one(suffix, targets)
+    return KINDS[suffix], Request(options, output, output.stem, targets)
+
+
+def _folder(
+    options: Namespace, output: Path, family: str, targets: tuple[str, ...]
+) -> tuple[Kind, Request]:
+    if family not in FOLDERS:
+        fail(f"error: no folder can be for target {targets[0]!r}\n  hint: {_choices(family)}")
+    if output.exists() and not output.is_dir():
+        fail(f"error: -o is {output}, which is no folder\n  hint: its suffix says what to write")
+    pattern, kind = FOLDERS[family]
+    stem = options.name or output.resolve().name
+    return kind, Request(options, output / pattern.format(stem), stem, targets)
+
+
+def _require_one(suffix: str, targets: tuple[str, ...]) -> None:
+    if len(targets) > 1 and KINDS[suffix] not in (KINDS[".so"], KINDS[".o"]):
+        fail(
+            f"error: a {suffix} file is for one target, not {len(targets)}"
+            "\n  hint: .so, .o and folders take several and choose where they run"
+        )
+
+
+def _kinds() -> str:
+    return ", ".join(f"{suffix} ({kind.what})" for suffix, kind in KINDS.items())
+
+
+def _choices(family: str) -> str:
+    """Return what can be written for a family of targets."""
+    files = [suffix for suffix, kind in KINDS.items() if family in kind.families]
+    return f"for it there are: {', '.join(files + ['a folder'] * (family in FOLDERS))}"

@@ -1,0 +1,116 @@
+"""What a user asks nn-compile for, and what is made of it: files that are written all or none."""
+
+from __future__ import annotations
+
+import tempfile
+from argparse import Namespace
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nn_opt import __version__
+from nn_opt.driver.models import fail, parse_dims, parse_shapes
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from nn_opt.runtime.manifest import Manifest
+
+COMPILER = f"nn-opt {__version__}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A model, the options it is compiled with, the targets, and the name of what is written."""
+
+    options: Namespace
+    output: Path  # the file that others lie beside
+    stem: str  # what those are called before their suffix
+    targets: tuple[str, ...]
+
+    @cached_property
+    def name(self) -> str:
+        """The prefix of all functions."""
+        from nn_opt.backends.llvm.library import identifier
+
+        return identifier(self.options.name or self.stem)
+
+    @property
+    def title(self) -> str:
+        """The model's file."""
+        return Path(self.options.model).name
+
+    @property
+    def target(self) -> str:
+        """The target, where there is one."""
+        (target,) = self.targets
+        return target
+
+    @property
+    def flags(self) -> str:
+        """The options of the pipeline."""
+        return f"winograd={self.options.winograd} precision={self.options.precision}"
+
+    def module(self) -> ModuleOp:
+        """Return the model, all sizes known; each time it is another module."""
+        return self._origin.module(*self._sizes)
+
+    def signature(self) -> Manifest:
+        """Return what goes in and out.
+
+        Raises: DiagnosticError if sizes are not known.
+        """
+        signature = self._origin.signature(*self._sizes)
+        for info in signature.inputs:
+            if not info.is_static:
+                hint = "give them by --dim or --shape"
+                fail(f"error: input {info} has unknown sizes\n  hint: {hint}")
+        return signature
+
+    @cached_property
+    def _origin(self):
+        from nn_opt.origin import origin_of
+
+        return origin_of(self.options.model)
+
+    @cached_property
+    def _sizes(self) -> tuple[dict[str, int], dict[str, list[int]]]:
+        return parse_dims(self.options.dim), parse_shapes(self.options.shape)
+
+
+@dataclass(frozen=True)
+class Made:
+    """Files by name, the one that was asked for first, and what a user is told of them."""
+
+    files: dict[str, bytes]
+    summary: tuple[str, ...] = ()
+    programs: frozenset[str] = field(default_factory=frozenset[str])  # files that can be run
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes for people."""
+    if size < 10_000:
+        return f"{size:,} bytes"
+    return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1e6:,.1f} MB"
+
+
+def write_all(made: Made, folder: Path) -> None:
+    """Write files that appear only once all of them are complete.
+
+    Raises: DiagnosticError if the system refuses; nothing is left behind then.
+    """
+    for name in made.files:
+        if (folder / name).is_dir():
+            fail(f"{folder / name}: error: this is a folder, where a file is to be written")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as drafts:
+            for name, content in made.files.items():
+                draft = Path(drafts) / name
+                draft.write_bytes(content)
+                if name in made.programs:
+                    draft.chmod(draft.stat().st_mode | 0o111)
+            for name in reversed(made.files):
+                (Path(drafts) / name).replace(folder / name)
+    except OSError as error:
+        fail(f"{folder}: error: {error.strerror}")

@@ -1,0 +1,16 @@
+"""Small models that are compiled ahead of time."""
+
+from __future__ import annotations
+
+import pytest
+from samples import Sample, sample_of
+
+
+@pytest.fixture(scope="session")
+def mlp(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    return sample_of("mlp", tmp_path_factory.mktemp("mlp"), "a model.onnx")
+
+
+@pytest.fixture(scope="session")
+def mobilenet(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    return sample_of("mobilenet_v2", tmp_path_factory.mktemp("mobilenet"), "mobilenet.onnx")

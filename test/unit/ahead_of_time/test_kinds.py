@@ -1,0 +1,109 @@
+"""What can be written for which target; mistakes leave nothing behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from samples import Sample
+
+from nn_opt.ahead_of_time import request, targets
+from nn_opt.ahead_of_time.kinds import KINDS
+from nn_opt.driver.compile import main
+from nn_opt.ir.diagnostics import DiagnosticError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["-o", "net.exe"],
+            "error: -o is net.exe\n  hint: its suffix says what to write: .ll (LLVM",
+        ),
+        (
+            ["-o", "net.so", "--target", "opencl"],
+            "error: net.so cannot be for target 'opencl'\n  hint: for it there are: ",
+        ),
+        (
+            ["-o", "net.so", "--target", "cortex-m4"],
+            "error: net.so cannot be for target 'cortex-m4'\n"
+            "  hint: for it there are: .ll, .s, .o, .c, a folder",
+        ),
+        (["-o", "net.mjs", "--target", "cuda"], "error: net.mjs cannot be for target 'cuda'"),
+        (
+            ["-o", "net", "--target", "scalar"],
+            "error: no folder can be for target 'scalar'\n  hint: for it there are: .c, .mjs",
+        ),
+        (
+            ["-o", "net.so", "--target", "x86-64,cuda"],
+            "error: one file cannot be for both x86-64 and cuda",
+        ),
+        (
+            ["-o", "net.o", "--target", "x86-64,neon"],
+            "error: one library cannot be for aarch64 and x86_64",
+        ),
+        (
+            ["-o", "net.s", "--target", "x86-64,x86-64-v3"],
+            "error: a .s file is for one target, not 2\n  hint: .so, .o and folders take several",
+        ),
+        (["-o", "net.so", "--target", "z80"], "error: unknown target 'z80'"),
+        (["-o", "a model.onnx/net.so"], "error: there is no folder a model.onnx"),
+        (["-o", "file"], "error: -o is file, which is no folder\n  hint: its suffix says what"),
+        (
+            ["-o", "net.o", "--target", "llvm -mtriple=x86_64-linux-gnu -mcpu=atom"],
+            "error: what processor 'atom' has is not known, so code cannot check for it\n  hint: ",
+        ),
+    ],
+)
+def test_mistakes(
+    arguments: list[str],
+    message: str,
+    mlp: Sample,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    assert main([str(mlp.path), *arguments]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(message)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_nothing_is_half_written(tmp_path: Path):
+    made = request.Made({"net.so": b"1", "net.h": b"2"})
+    (tmp_path / "net.h").mkdir()
+    with pytest.raises(DiagnosticError, match="error: this is a folder, where a file is to be"):
+        request.write_all(made, tmp_path)
+    assert not (tmp_path / "net.so").exists()
+    with pytest.raises(DiagnosticError, match="nowhere: error: No such file or directory"):
+        request.write_all(made, tmp_path / "nowhere")
+    (tmp_path / "net.h").rmdir()
+    request.write_all(made, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.h", "net.so"]
+
+
+def test_a_machine_without_portable_code(monkeypatch: pytest.MonkeyPatch):
+    class Machine:
+        machine = "m68k"
+
+    monkeypatch.setattr(targets.os, "uname", Machine)
+    with pytest.raises(DiagnosticError, match="no portable code for m68k, only x86_64, aarch64"):
+        targets.targets_of(targets.PORTABLE)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 bytes"), (9_999, "9,999 bytes"), (10_000, "10 kB"), (14_200_000, "14.2 MB")],
+)
+def test_sizes_are_for_people(size: int, text: str):
+    assert request.size_text(size) == text
+
+
+def test_every_kind_has_a_maker():
+    for kind in KINDS.values():
+        module, name = kind.maker.split(":")
+        imported = __import__(f"nn_opt.ahead_of_time.{module}", fromlist=[name])
+        assert callable(getattr(imported, name))

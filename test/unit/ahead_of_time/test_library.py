@@ -1,0 +1,180 @@
+"""Shared libraries: the C interface, code chosen by processor, sizes, and what stands beside it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+import tools
+from samples import Sample
+
+from nn_opt.driver.compile import main
+
+LARGEST_RUNTIME = 50_000  # bytes of a library besides its weights and the model's own code
+PROGRAM = """\
+#include "net.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(what) if (!(what)) { printf("line %d\\n", __LINE__); return 1; }
+
+int main(int count, char **words) {
+  const net_tensor *in = net_input(0), *out = net_output(0);
+  CHECK(NET_INPUTS == 1 && NET_OUTPUTS == 1 && !net_input(1) && !net_output(-1))
+  CHECK(in->rank == 2 && in->shape[0] == 1 && !strcmp(in->dtype, "float32"))
+  void *x = malloc(in->bytes), *y = malloc(out->bytes), *z = malloc(out->bytes);
+  char *arena = aligned_alloc(64, NET_ARENA_BYTES + 64);
+  CHECK(fread(x, 1, in->bytes, stdin) == (size_t)in->bytes)
+  const void *inputs[] = {x}, *no_inputs[] = {NULL};
+  void *outputs[] = {y}, *others[] = {z}, *no_outputs[] = {NULL};
+  int code = net_run(inputs, outputs);
+  if (code) {
+    fprintf(stderr, "%s\\n", net_message(code));
+    CHECK(code == NET_WRONG_CPU && !net_variant() && net_run(NULL, NULL) == NET_WRONG_CPU)
+    return 2;
+  }
+  CHECK(count < 2 || !strcmp(net_variant(), words[1]))
+  CHECK(net_run_in(inputs, others, arena) == NET_OK && !memcmp(y, z, out->bytes))
+  CHECK(net_run(NULL, outputs) == NET_NULL_INPUT && net_run(no_inputs, outputs) == NET_NULL_INPUT)
+  CHECK(net_run(inputs, NULL) == NET_NULL_OUTPUT && net_run(inputs, no_outputs) == NET_NULL_OUTPUT)
+  CHECK(net_run_in(inputs, outputs, NULL) == NET_BAD_ARENA)
+  CHECK(net_run_in(inputs, outputs, arena + 1) == NET_BAD_ARENA)
+  CHECK(!strcmp(net_message(NET_NULL_INPUT), "an input is NULL"))
+  CHECK(!strcmp(net_message(99), "no such code") && strstr(net_description(), in->name))
+  net_threads = 2;
+  CHECK(net_run(inputs, outputs) == NET_OK)
+  fwrite(y, 1, out->bytes, stdout);
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def several(mlp: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a library for any x86-64, and a program that checks it."""
+    folder = tmp_path_factory.mktemp("several")
+    arguments = ["--target", "x86-64,x86-64-v3,x86-64-v4", "--name", "net", "-o", str(folder)]
+    assert main([str(mlp.path), *arguments]) == 0
+    return build(folder)
+
+
+@pytest.fixture(scope="session")
+def modern(mlp: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a library that needs AVX2 at least, and a program that checks it."""
+    folder = tmp_path_factory.mktemp("modern")
+    arguments = ["--target", "x86-64-v4,x86-64-v3", "--name", "net", "-o", str(folder)]
+    assert main([str(mlp.path), *arguments]) == 0
+    return build(folder)
+
+
+def build(folder: Path) -> Path:
+    (folder / "program.c").write_text(PROGRAM)
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-Wl,-rpath,{folder}"]
+    command = [tools.need("gcc"), *flags, "program.c", "-o", "program", "libnet.so"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def run(folder: Path, x: np.ndarray, *words: str, cpu: str = ""):
+    emulator = [tools.need("qemu-x86_64"), "-cpu", cpu] if cpu else []
+    command = [*emulator, str(folder / "program"), *words]
+    return subprocess.run(command, input=x.tobytes(), capture_output=True, check=False)
+
+
+def check(done: subprocess.CompletedProcess[bytes], y: np.ndarray) -> None:
+    assert done.returncode == 0, done.stdout[:200] + done.stderr
+    got = np.frombuffer(done.stdout, np.float32).reshape(y.shape)
+    np.testing.assert_allclose(got, y, rtol=1e-5, atol=1e-6)
+
+
+def test_the_interface(several: Path, mlp: Sample):
+    check(run(several, mlp.x), mlp.y)
+
+
+@tools.needs("qemu-x86_64")
+@pytest.mark.parametrize(
+    ("cpu", "variant"), [("qemu64", "x86-64"), ("Haswell", "x86-64-v3"), ("Nehalem", "x86-64")]
+)
+def test_code_is_chosen_by_processor(several: Path, mlp: Sample, cpu: str, variant: str):
+    check(run(several, mlp.x, variant, cpu=cpu), mlp.y)
+
+
+@tools.needs("qemu-x86_64")
+@pytest.mark.parametrize(
+    ("cpu", "lacks"),
+    [
+        ("qemu64", "the processor lacks popcnt"),
+        ("Nehalem", "the processor lacks avx"),
+        ("Haswell,-bmi2", "the processor lacks bmi2"),
+        ("Haswell,-xsave", "the processor lacks "),
+    ],
+)
+def test_a_processor_that_lacks_something_is_told(modern: Path, mlp: Sample, cpu: str, lacks: str):
+    done = run(modern, mlp.x, cpu=cpu)
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1].startswith(lacks)
+
+
+@tools.needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("cpu", ["cortex-a76", "cortex-a53"])
+def test_arm_processors(mlp: Sample, tmp_path: Path, cpu: str):
+    target = "neon,aarch64" if cpu == "cortex-a76" else "neon"
+    arguments = ["--target", target, "--name", "net", "-o", str(tmp_path / "net.o")]
+    assert main([str(mlp.path), *arguments]) == 0
+    (tmp_path / "program.c").write_text(PROGRAM)
+    compiler, emulator = tools.need("aarch64-linux-gnu-gcc"), tools.need("qemu-aarch64")
+    command = [compiler, "-static", "program.c", "net.o", "-o", "program", "-lm", "-lpthread"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    command = [emulator, "-cpu", cpu, str(tmp_path / "program")]
+    done = subprocess.run(command, input=mlp.x.tobytes(), capture_output=True, check=False)
+    if cpu == "cortex-a76":
+        check(done, mlp.y)
+    else:
+        assert (done.returncode, done.stderr) == (2, b"the processor lacks lse\n")
+
+
+@tools.needs("gcc")
+def test_a_folder_says_what_is_in_it(several: Path, mlp: Sample, capsys):
+    assert {path.name for path in several.iterdir()} >= {"libnet.so", "net.h", "net.json"}
+    said = json.loads((several / "net.json").read_text())
+    library = ctypes.CDLL(str(several / "libnet.so"))
+    library.net_description.restype = ctypes.c_char_p
+    assert json.loads(library.net_description()) == said
+    assert said["model"] == "a model.onnx"
+    (given,) = said["inputs"]
+    shape = [int(size) for size in mlp.x.shape]
+    expected = {"name": mlp.name, "dtype": "float32", "shape": shape, "bytes": mlp.x.nbytes}
+    assert given == expected
+    assert [target["name"] for target in said["targets"]] == ["x86-64-v4", "x86-64-v3", "x86-64"]
+    assert "avx2" in said["targets"][1]["features"]
+    assert "avx512f" not in said["targets"][1]["features"]
+
+
+@tools.needs("cc")
+def test_the_runtime_part_is_small(tmp_path: Path):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[4] x) => (float[4] y) { y = Relu(x) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "tiny.onnx")
+    assert main([str(tmp_path / "tiny.onnx"), "-o", str(tmp_path / "tiny.so")]) == 0
+    assert (tmp_path / "tiny.so").stat().st_size < LARGEST_RUNTIME
+
+
+def test_equal_weights_are_there_once(tmp_path: Path, capsys):
+    numbers = ", ".join(str(k) for k in range(3200))
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (int64[2] x) => (float[2,64] y) <float[50,64] table = {NUMBERS}> { y = Gather(table, x) }"""
+    text = text.replace("NUMBERS", numbers)
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "table.onnx")
+    arguments = ["--target", "x86-64,x86-64-v3", "-o", str(tmp_path / "table.o")]
+    assert main([str(tmp_path / "table.onnx"), *arguments]) == 0
+    assert "for x86-64-v3, x86-64: weights 13 kB, arena" in capsys.readouterr().out
+    said = json.loads((tmp_path / "table.json").read_text())
+    assert said["weights"] == {"bytes": 12800, "file": None}
