@@ -32,6 +32,7 @@ from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.resources import resource_of
 from nn_opt.ir.rewriting import carry_location
 from nn_opt.ir.sidecar import let_go
+from nn_opt.ir.target import target_around
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of, tensor_type
 
 Converter = Callable[[Lowering, Any], Array]
@@ -71,7 +72,8 @@ def convert_function(function: func.FuncOp) -> None:
         return
     old = function.body.detach_block(0)
     new = lowered_block(old)
-    k = Lowering(dict(zip(old.args, new.args, strict=True)))
+    values = dict[SSAValue, SSAValue](zip(old.args, new.args, strict=True))
+    k = Lowering(values, parallel=target_around(function).gpu is not None)
     fill(k, old, new)
     discard(old)
     erase_unread_constants(new)

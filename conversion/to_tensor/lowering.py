@@ -23,10 +23,14 @@ Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
 
 @dataclass
 class Lowering:
-    """One function under conversion: the new values of old ones, and the stage names taken."""
+    """One function under conversion: the new values of old ones, and the stage names taken.
+
+    parallel: stages run on as many threads as they have elements.
+    """
 
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     stages: Counter[str] = field(default_factory=Counter[str])
+    parallel: bool = False
 
     def array(self, value: SSAValue) -> Array:
         """Return what a graph value has become."""

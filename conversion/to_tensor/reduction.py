@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineExpr
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
 from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.movement import transpose
+from nn_opt.conversion.to_tensor.parallel import position_of, running_sum
 from nn_opt.conversion.to_tensor.scalar import (
     F64,
     I64,
@@ -210,11 +211,18 @@ def convert_log_softmax(k: Lowering, op: graph.LogSoftmaxOp) -> Array:
 
 
 def convert_arg_reduce(k: Lowering, op: graph.ArgReduceOp) -> Array:
-    """Fold (value, position) pairs: a better value wins, or an equal one with `select_last`."""
+    """Fold (value, position) pairs: a better value wins, or an equal one with `select_last`.
+
+    On a GPU, find the best value, and then where it is.
+    """
     x = k.array(op.x)
     axes = normal_axes([op.axis.value.data], x.rank)
     kept = [axis for axis in range(x.rank) if axis not in axes]
     kind, last = op.kind.data, op.select_last is not None
+    if k.parallel:
+        best = reduce_axes(k, f"{kind}.best", x, axes, kind, keepdims=op.keepdims is not None)
+        keepdims = op.keepdims is not None
+        return position_of(k, f"arg{kind}", x, best, axes[0], keepdims=keepdims, last=last)
     better = {"max": "ge" if last else "gt", "min": "le" if last else "lt"}[kind]
     dtype = working(x.dtype)
 
@@ -248,9 +256,13 @@ def _worst(kind: str, dtype: Attribute) -> float | int:
 
 
 def convert_cumsum(k: Lowering, op: graph.CumSumOp) -> Array:
-    """A scan along the axis, brought to the front; the state is the sum so far."""
+    """A scan along the axis, brought to the front, whose state is the sum so far; on a GPU runs."""
     x = k.array(op.x)
     axis = op.axis.value.data % x.rank
+    exclusive, reverse = op.exclusive is not None, op.reverse is not None
+    if k.parallel and x.shape[axis]:
+        total = running_sum(k, x, axis, exclusive=exclusive, reverse=reverse)
+        return k.compute("cumsum.end", x.shape, x.dtype, lambda b: b.read(total, b.par))
     forth = [axis, *(a for a in range(x.rank) if a != axis)]
     front = transpose(k, x, forth) if axis else x
     row = front.shape[1:]

@@ -14,7 +14,8 @@ THREADS = 256  # of a block: several blocks fit on a multiprocessor, whatever GP
 def schedule_plain(schedule: Schedule, gpu: Gpu) -> None:
     """Give each element of every stage that has no bound loop yet a thread."""
     for stage in [block.stage.data for block in stages(schedule.function)]:
-        if not any(loop.how.is_bound for loop in _loops(schedule, stage)):
+        loops = schedule.axes(stage)
+        if not any(loop.how.is_bound for loop in loops) and all(loop.trips for loop in loops):
             bind_elements(schedule, stage, gpu)
 
 
