@@ -1,0 +1,20 @@
+// Watched memory: who of a launch read and wrote each byte, and whether barriers lie in between.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace simt {
+
+extern bool watching;
+
+void watch_shared(char* begin, size_t bytes, const char* name);
+void forget_shared();
+
+// Accesses before and after these are ordered: of all threads, of a block, of a warp's lanes.
+void new_launch();
+void new_block();
+void new_interval();
+void new_meeting(unsigned warp);
+
+}  // namespace simt
