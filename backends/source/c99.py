@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 
 from nn_opt.backends.source.c_rules import RULES
 from nn_opt.backends.source.common_rules import half_bits
-from nn_opt.backends.source.language import Language, width
+from nn_opt.backends.source.language import ProgramLanguage, width
 
 KEYWORDS = frozenset(
     """auto break case char const continue default do double else enum extern float for goto if
@@ -91,7 +91,7 @@ HELPERS = _HELPERS.replace(
 )
 
 
-class C99(Language):
+class C99(ProgramLanguage):
     """C as of 1999, also accepted by compilers of C++ where declarations are concerned."""
 
     name = "C99"

@@ -69,21 +69,11 @@ SIGNED_PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
 UNSIGNED_PREDICATES = ("<", "<=", ">", ">=")
 
 
-def suffix(type_: Attribute) -> str:
-    """Return the end of a name from <math.h> for a type."""
-    return "" if width(type_) == 64 else "f"
-
-
 def word(language: Language, type_: Attribute) -> str:
     """Return the word of a type, which was checked before."""
     found = language.type_word(type_)
     assert found is not None, f"no word for {type_}"
     return found
-
-
-def unsigned_word(type_: Attribute, *, at_least: int = 8) -> str:
-    """Return the unsigned type of an integer's width."""
-    return f"uint{max(width(type_), at_least)}_t"
 
 
 def wrapping(symbol: str) -> Rule:
@@ -95,7 +85,7 @@ def wrapping(symbol: str) -> Rule:
             return f"{operands[0]} {symbol} {operands[1]}"
         if is_bool(type_):
             return f"{operands[0]} {OF_BITS[symbol]} {operands[1]}"
-        wide = unsigned_word(type_, at_least=32)
+        wide = language.unsigned_word(type_, at_least=32)
         value = f"({wide}){operands[0]} {symbol} ({wide}){operands[1]}"
         return f"({word(language, type_)})({value})"
 
@@ -107,7 +97,7 @@ def unsigned(symbol: str) -> Rule:
 
     def rule(language: Language, op: Operation, operands: Operands) -> str:
         type_ = op.results[0].type
-        cast = unsigned_word(type_)
+        cast = language.unsigned_word(type_)
         right = operands[1] if symbol == ">>" else f"({cast}){operands[1]}"
         return f"({word(language, type_)})(({cast}){operands[0]} {symbol} {right})"
 
@@ -125,7 +115,7 @@ def rounding(name: str) -> Rule:
 
 def shift_left(language: Language, op: Operation, operands: Operands) -> str:
     type_ = op.results[0].type
-    wide = unsigned_word(type_, at_least=32)
+    wide = language.unsigned_word(type_, at_least=32)
     return f"({word(language, type_)})(({wide}){operands[0]} << {operands[1]})"
 
 
@@ -133,7 +123,7 @@ def function(name: str) -> Rule:
     """Return the rule for a function of <math.h>."""
 
     def rule(language: Language, op: Operation, operands: Operands) -> str:
-        return f"{name}{suffix(op.results[0].type)}({', '.join(operands)})"
+        return f"{language.function_name(name, op.results[0].type)}({', '.join(operands)})"
 
     return rule
 
@@ -142,9 +132,7 @@ def helper(name: str) -> Rule:
     """Return the rule for a function that the text defines."""
 
     def rule(language: Language, op: Operation, operands: Operands) -> str:
-        type_ = op.results[0].type
-        kind = "i64" if isinstance(type_, IndexType) else str(type_)
-        return f"{name}_{kind}({', '.join(operands)})"
+        return f"{name}_{language.kind(op.results[0].type)}({', '.join(operands)})"
 
     return rule
 
@@ -154,7 +142,7 @@ def unsigned_helper(name: str) -> Rule:
 
     def rule(language: Language, op: Operation, operands: Operands) -> str:
         type_ = op.results[0].type
-        cast = f"({unsigned_word(type_)})"
+        cast = f"({language.unsigned_word(type_)})"
         arguments = ", ".join(f"{cast}{operand}" for operand in operands)
         return f"({word(language, type_)}){name}_u{width(type_)}({arguments})"
 
@@ -166,7 +154,7 @@ def compare_integers(language: Language, op: arith.CmpiOp, operands: Operands) -
     if predicate < len(SIGNED_PREDICATES):
         return f"{operands[0]} {SIGNED_PREDICATES[predicate]} {operands[1]}"
     symbol = UNSIGNED_PREDICATES[predicate - len(SIGNED_PREDICATES)]
-    cast = unsigned_word(op.lhs.type)
+    cast = language.unsigned_word(op.lhs.type)
     return f"({cast}){operands[0]} {symbol} ({cast}){operands[1]}"
 
 
@@ -182,7 +170,7 @@ def signed_cast(language: Language, op: Operation, operands: Operands) -> str:
 
 def unsigned_cast(language: Language, op: Operation, operands: Operands) -> str:
     source = op.operands[0].type
-    inner = "" if is_bool(source) else f"({unsigned_word(source)})"
+    inner = "" if is_bool(source) else f"({language.unsigned_word(source)})"
     return f"({word(language, op.results[0].type)}){inner}{operands[0]}"
 
 
@@ -194,7 +182,7 @@ def truncate(language: Language, op: Operation, operands: Operands) -> str:
 
 def to_unsigned(language: Language, op: Operation, operands: Operands) -> str:
     type_ = op.results[0].type
-    return f"({word(language, type_)})({unsigned_word(type_)}){operands[0]}"
+    return f"({word(language, type_)})({language.unsigned_word(type_)}){operands[0]}"
 
 
 def convert_float(language: Language, op: Operation, operands: Operands) -> str:
@@ -220,12 +208,13 @@ def bits(language: Language, op: Operation, operands: Operands) -> str:
 
 
 def ldexp(language: Language, op: loop.LdexpOp, operands: Operands) -> str:
-    return f"ldexp{suffix(op.results[0].type)}({operands[0]}, (int){operands[1]})"
+    name = language.function_name("ldexp", op.results[0].type)
+    return f"{name}({operands[0]}, (int){operands[1]})"
 
 
 def absolute(language: Language, op: Operation, operands: Operands) -> str:
     type_ = op.results[0].type
-    wide = unsigned_word(type_, at_least=32)
+    wide = language.unsigned_word(type_, at_least=32)
     minus = f"({word(language, type_)})(0 - ({wide}){operands[0]})"
     return f"({operands[0]} < 0 ? {minus} : {operands[0]})"
 

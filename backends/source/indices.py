@@ -59,7 +59,8 @@ class Indices:
                 return self.names[position]
             case AffineBinaryOpExpr(kind=kind, lhs=inner, rhs=AffineConstantExpr(value=divisor)):
                 natural = range_of(inner, self.ranges)[0] >= 0
-                operand = f"({self.text(inner)})"
+                text = self.text(inner)
+                operand = text if text.isidentifier() else f"({text})"
                 if kind is AffineBinaryOpKind.FloorDiv:
                     return self.language.divide_index(operand, divisor, is_natural=natural)
                 if kind is AffineBinaryOpKind.Mod:

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute
 
 from nn_opt.backends.source.common_rules import half_bits
 from nn_opt.backends.source.js_rules import RULES, is_big
-from nn_opt.backends.source.language import Language, width
+from nn_opt.backends.source.language import ProgramLanguage, width
 
 KEYWORDS = frozenset(
     """arguments async await break case catch class const continue debugger default delete do else
@@ -79,7 +79,7 @@ function rounded_f16(a) {
 """
 
 
-class JavaScript(Language):
+class JavaScript(ProgramLanguage):
     """ECMAScript 2020, which has BigInt."""
 
     name = "JavaScript"

@@ -57,6 +57,38 @@ class Language(ABC):
         """Return the head of a loop from 0 on, up to its brace."""
 
     @abstractmethod
+    def define_variables(self, names: Sequence[str], type_: Attribute) -> str:
+        """Return the statement that makes variables, to be assigned to."""
+
+    @abstractmethod
+    def divide_index(self, value: str, divisor: int, *, is_natural: bool) -> str:
+        """Return a quotient rounded downwards; natural numbers have no sign."""
+
+    @abstractmethod
+    def modulo_index(self, value: str, divisor: int, *, is_natural: bool) -> str:
+        """Return the remainder of that, from 0 on."""
+
+    def choose(self, condition: str, value: str, other: str) -> str:
+        """Return one of two values."""
+        return f"({condition} ? {value} : {other})"
+
+    def unsigned_word(self, type_: Attribute, *, at_least: int = 8) -> str:
+        """Return the word of an integer's unsigned counterpart, widened to so many bits."""
+        return f"uint{max(width(type_), at_least)}_t"
+
+    def function_name(self, name: str, type_: Attribute) -> str:
+        """Return the name of a function of <math.h> for a type: those of float end in f."""
+        return name if width(type_) == 64 else f"{name}f"
+
+    def kind(self, type_: Attribute) -> str:
+        """Return the end of the name of a function that the text defines for a type."""
+        return "i64" if isinstance(type_, IndexType) else str(type_)
+
+
+class ProgramLanguage(Language):
+    """A language for whole programs, kernels and what calls them."""
+
+    @abstractmethod
     def local_buffer(self, name: str, type_: Attribute, elements: int) -> str:
         """Return the statement that makes a small buffer, alive to the end of its block."""
 
@@ -73,24 +105,8 @@ class Language(ABC):
         """Return the statement that names a part of a buffer; `at` counts elements of that."""
 
     @abstractmethod
-    def define_variables(self, names: Sequence[str], type_: Attribute) -> str:
-        """Return the statement that makes variables, to be assigned to."""
-
-    @abstractmethod
     def copy(self, source: str, target: str, type_: Attribute, elements: int) -> str:
         """Return the statement that copies a whole buffer."""
-
-    @abstractmethod
-    def divide_index(self, value: str, divisor: int, *, is_natural: bool) -> str:
-        """Return a quotient rounded downwards; natural numbers have no sign."""
-
-    @abstractmethod
-    def modulo_index(self, value: str, divisor: int, *, is_natural: bool) -> str:
-        """Return the remainder of that, from 0 on."""
-
-    def choose(self, condition: str, value: str, other: str) -> str:
-        """Return one of two values."""
-        return f"({condition} ? {value} : {other})"
 
 
 def width(type_: Attribute) -> int:

@@ -30,7 +30,8 @@ MOST_VARIABLES = 64  # in the place of one buffer
 SIMPLE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 
 
-Statement: TypeAlias = Callable[["FunctionPrinter", Any], None]
+Statement: TypeAlias = Callable[[Any, Any], None]
+"""Prints an op, by a printer of functions."""
 
 
 @dataclass
@@ -64,7 +65,7 @@ class FunctionPrinter:
             if statement is not None:
                 statement(self, op)
             else:
-                self._value(op)
+                self.value(op)
         assert not self._pending, "every reader is in the block"
         self._pending = outer
 
@@ -125,7 +126,8 @@ class FunctionPrinter:
         for value in list(self._pending):
             self.settle(value)
 
-    def _value(self, op: Operation) -> None:
+    def value(self, op: Operation) -> None:
+        """Print an op without a statement: the language has an expression for it."""
         if len(op.results) != 1 or op.regions:
             raise PassFailedException(
                 complaint(
@@ -255,22 +257,8 @@ def _if(p: FunctionPrinter, op: loop.IfOp) -> None:
     p.region(f"if ({text})", op.body.block)
 
 
-def _view(p: FunctionPrinter, op: loop.ViewOp) -> None:
-    at = p.indices(op.indices).text(op.start)
-    source, source_type = p.words[op.source], element_type(op.source)
-    word = p.name(op.result, "view")
-    type_, elements = element_type(op.result), p.elements(op.result)
-    p.say(p.language.view(word, type_, elements, source, source_type, at))
-
-
 def _buffer_constant(p: FunctionPrinter, op: loop.ConstantOp) -> None:
     p.words[op.result] = p.constant(op)
-
-
-def _copy(p: FunctionPrinter, op: loop.CopyOp) -> None:
-    p.before_a_write()
-    source, target = p.words[op.source], p.words[op.target]
-    p.say(p.language.copy(source, target, element_type(op.target), p.elements(op.target)))
 
 
 def _call(p: FunctionPrinter, op: func.CallOp) -> None:
@@ -291,9 +279,7 @@ STATEMENTS: dict[type[Operation], Statement] = {
     loop.StoreOp: _store,
     loop.ForOp: _for,
     loop.IfOp: _if,
-    loop.ViewOp: _view,
     loop.ConstantOp: _buffer_constant,
-    loop.CopyOp: _copy,
     func.CallOp: _call,
     func.ReturnOp: _return,
 }

@@ -10,7 +10,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.backends.source.language import Language
+from nn_opt.backends.source.language import ProgramLanguage
 from nn_opt.backends.source.names import Names
 from nn_opt.backends.source.printer import FunctionPrinter
 from nn_opt.backends.source.weights import Weights
@@ -32,7 +32,7 @@ class SourceProgram:
 class Program(ABC):
     """A module while it is printed."""
 
-    def __init__(self, module: ModuleOp, language: Language, taken: set[str]) -> None:
+    def __init__(self, module: ModuleOp, language: ProgramLanguage, taken: set[str]) -> None:
         require_one_block(module, f"emit={language.flag}")
         self.module = module
         self.language = language
@@ -101,7 +101,21 @@ class Program(ABC):
     def array(self, p: FunctionPrinter, op: loop.AllocOp) -> None:
         """Say where a small buffer is that has places in memory."""
         word = p.name(op.result, op.buffer.data)
-        p.say(p.language.local_buffer(word, element_type(op.result), p.elements(op.result)))
+        p.say(self.language.local_buffer(word, element_type(op.result), p.elements(op.result)))
+
+    def view(self, p: FunctionPrinter, op: loop.ViewOp) -> None:
+        """Name a part of a buffer."""
+        at = p.indices(op.indices).text(op.start)
+        source, source_type = p.words[op.source], element_type(op.source)
+        word = p.name(op.result, "view")
+        type_, elements = element_type(op.result), p.elements(op.result)
+        p.say(self.language.view(word, type_, elements, source, source_type, at))
+
+    def copy(self, p: FunctionPrinter, op: loop.CopyOp) -> None:
+        """Copy a whole buffer."""
+        p.before_a_write()
+        source, target = p.words[op.source], p.words[op.target]
+        p.say(self.language.copy(source, target, element_type(op.target), p.elements(op.target)))
 
     def symbol(self, name: str) -> str:
         """Return the name of a function in the file."""
@@ -113,6 +127,8 @@ class Program(ABC):
         """Return a printer for one function."""
         p = FunctionPrinter(self.language, Names(set(self.names.taken)), self.table, self.symbol)
         p.statements[loop.AllocOp] = self.local_buffer
+        p.statements[loop.ViewOp] = self.view
+        p.statements[loop.CopyOp] = self.copy
         return p
 
     def places(self, op: FuncOp) -> list[tuple[SSAValue, str, int]]:

@@ -18,6 +18,7 @@ ALIGNMENT = 64
 class Weights:
     """Constants in the order of their first use; equal ones share a place."""
 
+    alignment: int = ALIGNMENT  # bytes, of each constant
     arrays: list[Array] = field(default_factory=list[Array])
     offsets: list[int] = field(default_factory=list[int])
     size: int = 0
@@ -31,7 +32,7 @@ class Weights:
             self._known[key] = self.size
             self.arrays.append(array)
             self.offsets.append(self.size)
-            self.size += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+            self.size += -(-array.nbytes // self.alignment) * self.alignment
         return self._known[key]
 
     def content(self) -> bytes:

@@ -228,7 +228,7 @@ def _bisect(
 
 def _emit(module: ModuleOp, options: Options) -> str:
     """Return the text of a module in the form asked for; write its weights where asked."""
-    if options.emit in ("c", "js"):
+    if options.emit not in ("mlir", "llvm-ir"):
         from nn_opt.driver.emit import emit_source
 
         return emit_source(module, options)

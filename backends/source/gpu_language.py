@@ -1,0 +1,143 @@
+"""What a language for GPUs has to say besides expressions: where threads are, wait and share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Operation
+
+from nn_opt.backends.source.language import Language, Rule, width
+
+
+class Space(StrEnum):
+    """Where a buffer is, as a kernel sees it."""
+
+    GLOBAL = "global"
+    SHARED = "shared"  # by the threads of a block
+    PRIVATE = "private"  # to a thread
+    TABLE = "table"  # a constant of the text
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A buffer under its name in the text."""
+
+    name: str
+    element: Attribute
+    elements: int
+    space: Space
+    constant: bool = False  # nothing writes it
+    alone: bool = False  # no other argument of the kernel is in the same memory
+    atomic: bool = False  # several threads change an element
+    aligned: int = 1  # elements: its first one is at a multiple of their size
+    at: str = "0"  # where it begins, in elements of what has the name
+
+
+@dataclass(frozen=True)
+class KernelHead:
+    """What is known of a kernel before its body."""
+
+    name: str
+    nodes: str
+    arguments: Sequence[Buffer]
+    block: tuple[int, int, int]
+    text: str  # of the body: what it names tells what must be declared
+
+
+class GpuLanguage(Language):
+    """The words of one language for kernels; an index is an `int` of 32 bits there."""
+
+    comment: ClassVar[str] = "/* {} */"
+    first = "run --lower-to-gpu first"
+    widest: ClassVar[int] = 16  # bytes that are read or written at once
+    vector_rules: ClassVar[dict[type[Operation], Rule]] = {}  # of vectors that the language has
+    vector_sizes: ClassVar[tuple[int, ...]] = (4, 2)  # lanes that are read at once
+    element_lanes: ClassVar[str] = "xyzw"
+    most_variables: ClassVar[int] = 256  # in the place of one buffer
+
+    def hint(self, op: Operation) -> str:
+        return self.first
+
+    def kind(self, type_: Attribute) -> str:
+        return "i32" if isinstance(type_, IndexType) else str(type_)
+
+    @abstractmethod
+    def head(self, title: str, text: str) -> str:
+        """Return what the file begins with, given all that follows."""
+
+    @abstractmethod
+    def kernel(self, head: KernelHead) -> tuple[str, list[str]]:
+        """Return what comes before a kernel's brace, and the first lines after it."""
+
+    @abstractmethod
+    def place(self, what: str, axis: int) -> str:
+        """Return which `thread` or `block` this is in a dimension, as an index."""
+
+    @abstractmethod
+    def barrier(self, *, with_global: bool) -> str:
+        """Return the statement at which the threads of a block wait for each other."""
+
+    @abstractmethod
+    def array(self, buffer: Buffer) -> str:
+        """Return the statement that makes a buffer of shared or private memory."""
+
+    @abstractmethod
+    def table(self, buffer: Buffer, values: Sequence[str]) -> str:
+        """Return the declaration of a constant of the text."""
+
+    @abstractmethod
+    def part(self, name: str, element: Attribute, source: Buffer, at: str) -> tuple[str, Buffer]:
+        """Return the statement (or nothing) that names a part of a buffer, and the part."""
+
+    @abstractmethod
+    def to_index(self, text: str, type_: Attribute) -> str:
+        """Return an integer as an index."""
+
+    def read(self, buffer: Buffer, offset: str) -> str:
+        """Return an element as an expression."""
+        return f"{buffer.name}[{offset}]"
+
+    def write(self, buffer: Buffer, offset: str, value: str) -> str:
+        """Return the statement that assigns an element."""
+        return f"{buffer.name}[{offset}] = {value};"
+
+    def is_plain(self, buffer: Buffer) -> bool:
+        """Return whether an element's place appears once in what reads or writes it."""
+        return True
+
+    def lanes_at_once(self, element: Attribute, lanes: int) -> int:
+        """Return how many of a vector's lanes are read or written at once."""
+        most = self.widest * 8 // max(width(element), 8)
+        fitting = (n for n in self.vector_sizes if n <= most and lanes % n == 0)
+        return next(fitting, 1)
+
+    @abstractmethod
+    def vector_word(self, element: Attribute, lanes: int) -> str | None:
+        """Return the type of values of so many lanes, or None if there is none."""
+
+    @abstractmethod
+    def read_vector(self, buffer: Buffer, offset: str, lanes: int, *, aligned: bool) -> str | None:
+        """Return neighbouring elements as a vector; None: they must be read one by one."""
+
+    @abstractmethod
+    def write_vector(
+        self, buffer: Buffer, offset: str, lanes: int, value: str, *, aligned: bool
+    ) -> str | None:
+        """Return the statement that writes a vector; None: lanes must be written one by one."""
+
+    @abstractmethod
+    def vector(self, element: Attribute, lanes: Sequence[str]) -> str:
+        """Return a vector of these lanes."""
+
+    def lane(self, vector: str, number: int) -> str:
+        """Return a lane of a vector."""
+        return f"{vector}.{self.element_lanes[number]}"
+
+    def computes_vectors(self, type_: Attribute, lanes: int) -> bool:
+        """Return whether vectors of this type are values on which operators work."""
+        return bool(self.vector_rules) and self.vector_word(type_, lanes) is not None

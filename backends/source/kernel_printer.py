@@ -1,0 +1,222 @@
+"""One kernel of the gpu level as structured text."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
+from xdsl.utils.exceptions import PassFailedException
+
+from nn_opt.backends.source.gpu_language import Buffer, GpuLanguage, Space
+from nn_opt.backends.source.indices import Indices, index_range
+from nn_opt.backends.source.printer import FunctionPrinter, Statement, is_tight
+from nn_opt.dialects import loop
+from nn_opt.ir.affine import Range, linear
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.types import element_type, is_vector, lanes_of, memory_space, shape_of
+
+MOST_ELEMENTS = (1 << 31) - 1  # of a buffer: an index has 32 bits
+
+
+@dataclass
+class KernelPrinter(FunctionPrinter):
+    """The text of one kernel so far.
+
+    A vector is a word where the language has such values, else it is a word for each lane.
+    """
+
+    gpu: GpuLanguage = field(kw_only=True)
+    block_size: tuple[int, int, int] = field(kw_only=True)
+    grid_size: tuple[int, int, int] = field(kw_only=True)
+    buffers: dict[SSAValue, Buffer] = field(default_factory=dict[SSAValue, Buffer])
+    lanes: dict[SSAValue, list[str]] = field(default_factory=dict[SSAValue, list[str]])
+    ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
+    on_vectors: Statement = field(kw_only=True)  # prints an op whose values are vectors
+    exchanges_global: bool = field(kw_only=True)  # threads read what others wrote to global memory
+    subgroup: int = field(kw_only=True)  # threads that run in step; 0: not known
+    shared: list[str] = field(default_factory=list[str])  # declarations, for the kernel's top
+
+    def indices(self, values: Sequence[SSAValue]) -> Indices:
+        base = super().indices(values)
+        return replace(base, ranges=[self.range(value) for value in values])
+
+    def range(self, value: SSAValue) -> Range:
+        """Return the smallest and largest value of an index."""
+        return self.ranges.get(value) or index_range(value)
+
+    def check_type(self, op: Operation, type_: Attribute) -> None:
+        super().check_type(op, element_type(type_))
+
+    def refuse(self, op: Operation, problem: str, hint: str = "") -> PassFailedException:
+        """Return the error that the language has no words for something."""
+        text = f"the {self.gpu.name} backend {problem}"
+        return PassFailedException(complaint(op, text, hint=hint or self.gpu.hint(op)))
+
+    # Buffers
+
+    def declare(self, op: Operation, value: SSAValue, buffer: Buffer) -> None:
+        """Let a value be a buffer."""
+        self.check_type(op, buffer.element)
+        if buffer.elements > MOST_ELEMENTS:
+            raise self.refuse(op, f"has no index for {buffer.elements} elements of one buffer")
+        self.buffers[value] = buffer
+        self.words[value] = buffer.name
+
+    def new_buffer(self, op: loop.AllocOp, space: Space) -> Buffer:
+        """Return a buffer of a kernel's own, under a name of its own."""
+        name = self.names.fresh(op.result.name_hint, op.buffer.data)
+        element, elements = element_type(op.result), self.elements(op.result)
+        aligned = max((lanes_of(a.accessed) or 1 for a in _accesses(op)), default=1)
+        aligned = self.gpu.lanes_at_once(element, aligned)
+        atomic = any(use.operation.name == "gpu.atomic" for use in op.result.uses)
+        return Buffer(name, element, elements, space, aligned=aligned, atomic=atomic)
+
+    def alloc(self, op: loop.AllocOp) -> None:
+        """Make a buffer: shared by the block, in variables, or a thread's own array."""
+        space = memory_space(op.result)
+        if space == "global":
+            problem = "allocates global memory inside a kernel"
+            raise PassFailedException(complaint(op, problem, hint="run --convert-loop-to-gpu"))
+        if space == "shared":
+            buffer = self.new_buffer(op, Space.SHARED)
+            self.declare(op, op.result, buffer)
+            self.shared.append(self.gpu.array(buffer))
+        elif not self.make_variables(op):
+            buffer = self.new_buffer(op, Space.PRIVATE)
+            self.declare(op, op.result, buffer)
+            self.say(self.gpu.array(buffer))
+
+    def make_variables(self, op: loop.AllocOp) -> bool:
+        uses = [use.operation for use in op.result.uses]
+        accesses = _accesses(op)
+        if self.elements(op.result) > self.gpu.most_variables or len(accesses) < len(uses):
+            return False
+        if not all(map(is_fixed, accesses)):
+            return False
+        type_ = element_type(op.result)
+        self.check_type(op, type_)
+        stem = self.names.fresh_stem(op.result.name_hint, op.buffer.data)
+        self.variables[op.result] = stem
+        used = sorted({place for access in accesses for place in fixed_places(access)})
+        names = [f"{stem}{place}" for place in used]
+        self.say(self.language.define_variables(names, type_))
+        return True
+
+    def place(self, buffer: Buffer, offset: str) -> str:
+        """Return where an element is in what the buffer's name stands for."""
+        if buffer.at != "0":
+            offset = buffer.at if offset == "0" else f"{buffer.at} + {offset}"
+        if self.gpu.is_plain(buffer) or is_tight(offset):
+            return offset
+        return self.named_index(offset)
+
+    def named_index(self, text: str) -> str:
+        """Name an index that the text will repeat."""
+        name = self.names.fresh("at", "at")
+        self.say(self.language.define(name, IndexType(), text))
+        return name
+
+    def element(self, buffer: SSAValue, offset: str) -> str:
+        if buffer in self.variables:
+            return f"{self.variables[buffer]}{offset}"
+        found = self.buffers[buffer]
+        return self.gpu.read(found, self.place(found, offset))
+
+    def assign(self, buffer: SSAValue, offset: str, value: str) -> None:
+        """Print what writes an element."""
+        if buffer in self.variables:
+            self.say(f"{self.variables[buffer]}{offset} = {value};")
+            return
+        found = self.buffers[buffer]
+        self.say(self.gpu.write(found, self.place(found, offset), value))
+
+    # Vectors
+
+    def stable(self, value: SSAValue) -> str:
+        """Return text for a scalar that may be repeated."""
+        if value in self._pending:
+            self.settle(value)
+        return self.words[value]
+
+    def native(self, value: SSAValue, *, tight: bool = True) -> str:
+        """Return a vector as one expression."""
+        if value in self.lanes:
+            return self.gpu.vector(element_type(value), self.lanes[value])
+        return self.take_tight(value) if tight else self.take(value)
+
+    def lane_texts(self, value: SSAValue, count: int) -> list[str]:
+        """Return what stands for each lane; a scalar is the same on all."""
+        if value in self.lanes:
+            return self.lanes[value]
+        word = self.stable(value)
+        if not is_vector(value.type):
+            return [word] * count
+        return [self.gpu.lane(word, k) for k in range(count)]
+
+    def bind_lanes(self, value: SSAValue, texts: Sequence[str]) -> None:
+        """Let a vector be these lanes; what is more than a word gets a name."""
+        if not value.uses:
+            return
+        self.lanes[value] = [self._named_lane(value, text) for text in texts]
+
+    def copied(self, value: SSAValue, text: str) -> str:
+        """Name what an expression is now."""
+        name = self.names.fresh(value.name_hint, "v")
+        self.say(self.language.define(name, element_type(value), text))
+        return name
+
+    def reads_memory(self, values: Sequence[SSAValue]) -> bool:
+        """Return whether an expression that waits for its reader reads memory."""
+        return any(v in self._pending and self._pending[v].reads_memory for v in values)
+
+    def value(self, op: Operation) -> None:
+        if len(op.results) == 1 and any(is_vector(v.type) for v in (*op.operands, *op.results)):
+            self.on_vectors(self, op)
+        else:
+            super().value(op)
+
+    @contextmanager
+    def deeper(self) -> Generator[None]:
+        """Print what follows one level further in."""
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def _named_lane(self, value: SSAValue, text: str) -> str:
+        if is_tight(text) and "(" not in text and "[" not in text:
+            return text
+        return self.copied(value, text)
+
+
+def _accesses(op: loop.AllocOp) -> list[loop.LoadOp | loop.StoreOp]:
+    uses = (use.operation for use in op.result.uses)
+    return [use for use in uses if isinstance(use, loop.LoadOp | loop.StoreOp)]
+
+
+def is_fixed(op: loop.LoadOp | loop.StoreOp) -> bool:
+    """Return whether an access is at a place without variables."""
+    return all(isinstance(expr, AffineConstantExpr) for expr in op.map.data.results)
+
+
+def fixed_places(op: loop.LoadOp | loop.StoreOp) -> list[int]:
+    """Return the places of the lanes of an access of which `is_fixed` holds."""
+    form = linear(flat(op))
+    return [form.constant + k * op.step for k in range(lanes_of(op.accessed) or 1)]
+
+
+def flat(op: loop.LoadOp | loop.StoreOp) -> AffineExpr:
+    """Return the place of an access in row-major order."""
+    return flat_place(shape_of(op.memref), op.map.data.results)
+
+
+def flat_place(shape: Sequence[int], results: Sequence[AffineExpr]) -> AffineExpr:
+    """Return the place of an element in row-major order."""
+    total = AffineExpr.constant(0)
+    for axis, expr in enumerate(results):
+        total = total + expr * prod(shape[axis + 1 :])
+    return total

@@ -1,0 +1,279 @@
+"""Statements of kernels about vectors: as the language's own values, or lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import Any
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from nn_opt.backends.source.gpu_language import Buffer
+from nn_opt.backends.source.kernel_printer import KernelPrinter, flat, is_fixed
+from nn_opt.dialects import loop
+from nn_opt.dialects.loop import lane_dimension
+from nn_opt.ir.affine import linear
+from nn_opt.ir.literals import scalar_value
+from nn_opt.ir.types import element_type, is_vector, shape_of, vector_type
+
+COMBINERS: dict[vector.CombiningKindFlag, type[Operation]] = {
+    vector.CombiningKindFlag.MAXIMUMF: arith.MaximumfOp,
+    vector.CombiningKindFlag.MINIMUMF: arith.MinimumfOp,
+    vector.CombiningKindFlag.MAXNUMF: arith.MaxnumfOp,
+    vector.CombiningKindFlag.MINNUMF: arith.MinnumfOp,
+    vector.CombiningKindFlag.MAXSI: arith.MaxSIOp,
+    vector.CombiningKindFlag.MINSI: arith.MinSIOp,
+    vector.CombiningKindFlag.MAXUI: arith.MaxUIOp,
+    vector.CombiningKindFlag.MINUI: arith.MinUIOp,
+    vector.CombiningKindFlag.AND: arith.AndIOp,
+    vector.CombiningKindFlag.OR: arith.OrIOp,
+    vector.CombiningKindFlag.XOR: arith.XOrIOp,
+}
+SUMS: dict[vector.CombiningKindFlag, tuple[type[Operation], type[Operation]]] = {
+    vector.CombiningKindFlag.ADD: (arith.AddfOp, arith.AddiOp),
+    vector.CombiningKindFlag.MUL: (arith.MulfOp, arith.MuliOp),
+}
+
+
+def count_of(value: SSAValue | Attribute) -> int:
+    """Return the lanes of a vector."""
+    return shape_of(value)[0]
+
+
+def on_scalars(kind: type[Operation], op: Operation, count: int, result: Attribute) -> Operation:
+    """Return an op of a kind on scalars of the operands' element types, `count` of them."""
+    types = [element_type(operand) for operand in op.operands]
+    types = [*types, *types][:count]
+    properties = op.properties if kind is type(op) else {}
+    return kind.create(
+        operands=Block(arg_types=types).args,
+        result_types=[result],
+        properties=properties,
+    )
+
+
+def value(p: KernelPrinter, op: Operation) -> None:
+    """%c = arith.addf %a, %b : vector<4xf32>  ->  an expression, or one for each lane"""
+    result = op.results[0]
+    element, count = element_type(result), count_of(result)
+    p.check_type(op, element)
+    rule = p.gpu.vector_rules.get(type(op))
+    if rule is not None and all(_is_native(p, v, count) for v in op.operands):
+        reads = p.reads_memory(op.operands)
+        text = rule(p.gpu, op, [p.native(operand) for operand in op.operands])
+        p.keep(op, text, reads_memory=reads)
+        return
+    if type(op) not in p.language.rules:
+        raise p.refuse(op, "has no rule for it")
+    scalar = on_scalars(type(op), op, len(op.operands), element)
+    lanes = [p.lane_texts(operand, count) for operand in op.operands]
+    rows = zip(*lanes, strict=True)
+    p.bind_lanes(result, [p.language.expression(scalar, list(row)) for row in rows])
+
+
+def _is_native(p: KernelPrinter, operand: SSAValue, count: int) -> bool:
+    type_ = operand.type
+    if not is_vector(type_) or count_of(type_) != count:
+        return False
+    return p.gpu.computes_vectors(element_type(type_), count)
+
+
+def constant(p: KernelPrinter, op: arith.ConstantOp) -> None:
+    """arith.constant dense<..> : vector<4xf32>  ->  a literal for each lane"""
+    assert isinstance(op.value, DenseIntOrFPElementsAttr), "vectors have dense constants"
+    element, count = element_type(op.result), count_of(op.result)
+    p.check_type(op, element)
+    numbers: list[Any] = list(op.value.get_values())
+    numbers = numbers * count if len(numbers) == 1 else numbers
+    p.lanes[op.result] = [p.language.literal(number, element) for number in numbers]
+
+
+def broadcast(p: KernelPrinter, op: vector.BroadcastOp) -> None:
+    """vector.broadcast %x  ->  the same word on all lanes"""
+    p.lanes[op.results[0]] = p.lane_texts(op.source, count_of(op.results[0]))
+
+
+def extract(p: KernelPrinter, op: vector.ExtractOp) -> None:
+    """vector.extract %v[1]  ->  that lane"""
+    (position,) = op.static_position.get_values()
+    if op.dynamic_position:
+        raise p.refuse(op, "has no lanes that are chosen at run time")
+    p.words[op.result] = p.lane_texts(op.vector, count_of(op.vector))[position]
+
+
+def insert(p: KernelPrinter, op: vector.InsertOp) -> None:
+    """vector.insert %x, %v[1]  ->  the lanes of %v but one"""
+    (position,) = op.static_position.get_values()
+    if op.dynamic_position:
+        raise p.refuse(op, "has no lanes that are chosen at run time")
+    lanes = list(p.lane_texts(op.dest, count_of(op.dest)))
+    lanes[position] = p.stable(op.source)
+    p.lanes[op.result] = lanes
+
+
+def shuffle(p: KernelPrinter, op: vector.ShuffleOp) -> None:
+    """vector.shuffle %a, %b [0, 5]  ->  those lanes"""
+    lanes = [lane for v in (op.v1, op.v2) for lane in p.lane_texts(v, count_of(v))]
+    p.lanes[op.results[0]] = [lanes[k] for k in op.mask.get_values()]
+
+
+def reduction(p: KernelPrinter, op: vector.ReductionOp) -> None:
+    """vector.reduction <add>, %v  ->  lane 0 + lane 1 + .."""
+    element = element_type(op.operands[0])
+    kind = op.kind.data
+    combine = SUMS[kind][not isinstance(element, AnyFloat)] if kind in SUMS else COMBINERS[kind]
+    scalar = on_scalars(combine, op, 2, element)
+    lanes = p.lane_texts(op.operands[0], count_of(op.operands[0]))
+    texts = [p.stable(acc) for acc in op.operands[1:]] + list(lanes)
+    total = texts[0]
+    for text in texts[1:]:
+        total = p.language.expression(scalar, [f"({total})" if " " in total else total, text])
+    p.keep(op, total, reads_memory=False)
+
+
+def load(p: KernelPrinter, op: loop.LoadOp) -> None:
+    """loop.load %m[%i] : .., vector<4xf32>  ->  one vector, several, or each element"""
+    element, count = element_type(op.memref), count_of(op.accessed)
+    p.check_type(op, element)
+    if op.memref in p.variables and is_fixed(op):
+        start = linear(flat(op)).constant
+        names = [p.element(op.memref, str(start + k * op.step)) for k in range(count)]
+        p.bind_lanes(op.result, [p.copied(op.result, name) for name in names])
+        return
+    indices = p.indices(op.indices)
+    at_once = p.gpu.lanes_at_once(element, count)
+    if op.step != 1 or at_once == 1 or not _is_inside(p, op, count):
+        _load_lanes(p, op, count)
+        return
+    buffer, place = p.buffers[op.memref], flat(op)
+    aligned = is_aligned(place, at_once, buffer)
+    if at_once == count and p.gpu.computes_vectors(element, count):
+        text = p.gpu.read_vector(
+            buffer, p.place(buffer, indices.text(place)), count, aligned=aligned
+        )
+        if text is not None:
+            p.keep(op, text, reads_memory=True)
+            return
+    lanes: list[str] = []
+    for first in range(0, count, at_once):
+        offset = p.place(buffer, indices.text(place + first))
+        text = p.gpu.read_vector(buffer, offset, at_once, aligned=aligned)
+        if text is None:
+            _load_lanes(p, op, count)
+            return
+        name = p.names.fresh(op.result.name_hint, "v")
+        p.say(p.language.define(name, vector_type(at_once, element), text))
+        lanes += [p.gpu.lane(name, k) for k in range(at_once)]
+    p.lanes[op.result] = lanes
+
+
+def _is_inside(p: KernelPrinter, op: loop.LoadOp, count: int) -> bool:
+    """Return whether all lanes of a load are surely in its buffer."""
+    if op.default is None:
+        return True
+    shape = shape_of(op.memref)
+    ends = (p.indices(op.indices).inside(shape, _at_lane(op, k)) for k in (0, count - 1))
+    return all(conditions == [] for conditions in ends)
+
+
+def _at_lane(op: loop.LoadOp, number: int) -> list[AffineExpr]:
+    """Return the indices of a lane."""
+    shape, results = shape_of(op.memref), list(op.map.data.results)
+    dimension, step = lane_dimension(shape, op.step) or (len(shape) - 1, op.step)
+    results[dimension] = results[dimension] + number * step
+    return results
+
+
+def divisor(numbers: Sequence[int]) -> int:
+    """Return the greatest common divisor of numbers of elements, of which 0 is no limit."""
+    return gcd(*numbers)
+
+
+def is_aligned(place: AffineExpr, lanes: int, buffer: Buffer) -> bool:
+    """Return whether a place is a multiple of so many elements, whatever the indices are."""
+    form = linear(place)
+    return gcd(form.constant, buffer.aligned, *form.terms.values()) % lanes == 0
+
+
+def _load_lanes(p: KernelPrinter, op: loop.LoadOp, count: int) -> None:
+    p.bind_lanes(op.result, [guarded(p, op, _at_lane(op, k)) for k in range(count)])
+
+
+def guarded(p: KernelPrinter, op: loop.LoadOp, results: list[AffineExpr]) -> str:
+    """Return an element, or the default where its place is outside."""
+    indices, shape = p.indices(op.indices), shape_of(op.memref)
+    if op.default is None:
+        return p.element(op.memref, indices.offset(shape, results))
+    default = p.language.literal(scalar_value(op.default), element_type(op.memref))
+    conditions = indices.inside(shape, results)
+    if conditions is None:
+        return default
+    text = p.element(op.memref, indices.offset(shape, results))
+    return p.language.choose(" && ".join(conditions), text, default) if conditions else text
+
+
+def store(p: KernelPrinter, op: loop.StoreOp) -> None:
+    """loop.store %v, %m[%i] : .., vector<4xf32>  ->  one vector, several, or each element"""
+    element, count = element_type(op.memref), count_of(op.value)
+    p.check_type(op, element)
+    indices, place = p.indices(op.indices), flat(op)
+    at_once = p.gpu.lanes_at_once(element, count)
+    if op.memref in p.variables or op.step != 1 or at_once == 1:
+        _store_lanes(p, op, count)
+        return
+    buffer = p.buffers[op.memref]
+    aligned = is_aligned(place, at_once, buffer)
+    whole = at_once == count and p.gpu.computes_vectors(element, count)
+    values = [p.native(op.value, tight=False)] if whole else []
+    if not whole:
+        lanes = p.lane_texts(op.value, count)
+        parts = range(0, count, at_once)
+        values = [p.gpu.vector(element, lanes[k : k + at_once]) for k in parts]
+    p.before_a_write()
+    for k, text in enumerate(values):
+        offset = p.place(buffer, indices.text(place + k * at_once))
+        line = p.gpu.write_vector(buffer, offset, at_once, text, aligned=aligned)
+        if line is None:
+            _store_lanes(p, op, count, text if whole else None)
+            return
+        p.say(line)
+
+
+def _store_lanes(p: KernelPrinter, op: loop.StoreOp, count: int, word: str | None = None) -> None:
+    if word is None:
+        texts = p.lane_texts(op.value, count)
+    else:
+        name = p.names.fresh(op.value.name_hint, "v")
+        p.say(p.language.define(name, op.value.type, word))
+        texts = [p.gpu.lane(name, k) for k in range(count)]
+    p.before_a_write()
+    indices, place = p.indices(op.indices), flat(op)
+    for k, text in enumerate(texts):
+        p.assign(op.memref, indices.text(place + k * op.step), text)
+
+
+def gather(p: KernelPrinter, op: loop.GatherOp) -> None:
+    """loop.gather 4 %m[%i, %j]  ->  an element for each lane"""
+    shape, element = shape_of(op.memref), element_type(op.memref)
+    lanes = [p.lane_texts(index, op.lanes) for index in op.indices]
+    texts: list[str] = []
+    for row in zip(*lanes, strict=True):
+        names = [p.named_index(p.gpu.to_index(text, element_type(op.indices[0]))) for text in row]
+        terms = [_term(name, shape, axis) for axis, name in enumerate(names)]
+        text = p.element(op.memref, " + ".join(terms))
+        if op.default is not None:
+            sides = [f"{n} >= 0 && {n} < {s}" for n, s in zip(names, shape, strict=True)]
+            default = p.language.literal(scalar_value(op.default), element)
+            text = p.language.choose(" && ".join(sides), text, default)
+        texts.append(text)
+    p.bind_lanes(op.result, texts)
+
+
+def _term(name: str, shape: tuple[int, ...], axis: int) -> str:
+    factor = 1
+    for size in shape[axis + 1 :]:
+        factor *= size
+    return name if factor == 1 else f"{factor} * {name}"
