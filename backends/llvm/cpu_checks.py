@@ -10,11 +10,15 @@ from nn_opt.ir.target import Target
 XCR0 = 0xFFFFFFFF  # instead of a leaf of CPUID: the registers that the system saves
 _EAX, _EBX, _ECX, _EDX = range(4)
 _HWCAP, _HWCAP2 = 16, 26  # of getauxval, <elf.h>
+_SVE_LENGTH = 51  # of prctl, <sys/prctl.h>
 
 
 @dataclass(frozen=True)
 class Need:
-    """Bits that must be set: of a register after CPUID with a leaf and subleaf, or of getauxval."""
+    """Bits that must be set: of a register after CPUID with a leaf and subleaf, or what Linux says.
+
+    glue/probe_*.ll read it.
+    """
 
     feature: str
     leaf: int
@@ -121,6 +125,9 @@ def needs_of(target: Target) -> list[Need]:
     """
     features = features_of(target) if target.has_threads else []
     needs = [_TABLES[target.architecture][name] for name in features if name != "osxsave"]
+    if target.vscale:
+        length = 16 * target.vscale
+        needs.append(Need(f"SVE vectors of {8 * length} bits", _SVE_LENGTH, bits=length))
     if "avx" not in features:
         return needs
     first = [need for need in needs if need.leaf == 1]

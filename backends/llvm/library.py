@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from nn_opt.backends.llvm.cpu_checks import needs_of
-from nn_opt.backends.llvm.library_glue import SERIAL_POOL, Interface, Variant, glue
+from nn_opt.backends.llvm.library_glue import Interface, Variant, glue, text_of
 from nn_opt.backends.llvm.object import emit_linked
 from nn_opt.ir.target import Target
 from nn_opt.runtime.loader import find_section
@@ -47,7 +47,7 @@ def library_object(
     ]
     size = max(weights.bytes.nbytes, 1)
     machine = base.architecture
-    pool = pool_text(machine) if interface.hosted and has_pool(machine) else SERIAL_POOL
+    pool = pool_text(machine) if interface.hosted and has_pool(machine) else text_of("serial_pool")
     parts += [pool, glue(interface, variants, size, _SECTION)]
     return _fill(emit_linked(parts, interface.public, base), weights)
 

@@ -124,21 +124,28 @@ def test_a_processor_that_lacks_something_is_told(modern: Path, mlp: Sample, cpu
 
 
 @tools.needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
-@pytest.mark.parametrize("cpu", ["cortex-a76", "cortex-a53"])
-def test_arm_processors(mlp: Sample, tmp_path: Path, cpu: str):
-    target = "neon,aarch64" if cpu == "cortex-a76" else "neon"
+@pytest.mark.parametrize(
+    ("target", "cpu", "lacks"),
+    [
+        ("neon,aarch64", "cortex-a53", ""),
+        ("neon", "cortex-a53", "lse"),
+        ("sve,aarch64", "max,sve128=on,sve256=off", ""),
+        ("sve", "max,sve128=on,sve256=off", "SVE vectors of 256 bits"),
+    ],
+)
+def test_arm_processors(mlp: Sample, tmp_path: Path, target: str, cpu: str, lacks: str):
     arguments = ["--target", target, "--name", "net", "-o", str(tmp_path / "net.o")]
     assert main([str(mlp.path), *arguments]) == 0
     (tmp_path / "program.c").write_text(PROGRAM)
     compiler, emulator = tools.need("aarch64-linux-gnu-gcc"), tools.need("qemu-aarch64")
     command = [compiler, "-static", "program.c", "net.o", "-o", "program", "-lm", "-lpthread"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    command = [emulator, "-cpu", cpu, str(tmp_path / "program")]
+    command = [emulator, "-cpu", cpu, str(tmp_path / "program"), *["aarch64"] * (not lacks)]
     done = subprocess.run(command, input=mlp.x.tobytes(), capture_output=True, check=False)
-    if cpu == "cortex-a76":
-        check(done, mlp.y)
+    if lacks:
+        assert (done.returncode, done.stderr.decode()) == (2, f"the processor lacks {lacks}\n")
     else:
-        assert (done.returncode, done.stderr) == (2, b"the processor lacks lse\n")
+        check(done, mlp.y)
 
 
 @tools.needs("gcc")
