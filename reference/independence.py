@@ -11,10 +11,11 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Linear, Range, linear, range_of, simplify
-from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.ir.types import element_type, memory_space, numpy_dtype, shape_of
 from nn_opt.ir.vector_arith import lanes_of
 
 UNKNOWN: Range = (-(1 << 62), 1 << 62)
+THREADS = {f"gpu.{what}_id" for what in ("thread", "block", "global")}  # which thread runs a nest
 MOST_TRIPS = 1 << 16  # up to here, indices are compared one by one
 
 
@@ -48,7 +49,7 @@ class Independence:
         default_factory=dict[SSAValue, "Sequence[loop.ForOp]"]
     )
     _meanings: dict[SSAValue, AffineExpr] = field(default_factory=dict[SSAValue, AffineExpr])
-    _owners: list[loop.ForOp | None] = field(default_factory=list[loop.ForOp | None])
+    _owners: list[Operation | None] = field(default_factory=list[Operation | None])
     _ranges: list[Range] = field(default_factory=list[Range])
 
     def __post_init__(self) -> None:
@@ -60,7 +61,7 @@ class Independence:
         loops = [op for op in self.root.walk() if isinstance(op, loop.ForOp)]
         self.free = {nest for nest in loops if self._is_free(nest)}
 
-    def _define(self, value: SSAValue, owner: loop.ForOp | None, range_: Range) -> AffineExpr:
+    def _define(self, value: SSAValue, owner: Operation | None, range_: Range) -> AffineExpr:
         self._meanings[value] = AffineExpr.dimension(len(self._owners))
         self._owners.append(owner)
         self._ranges.append(range_)
@@ -93,12 +94,25 @@ class Independence:
             case loop.ApplyOp():
                 self._meanings[op.result] = self._resolve(op.map.data.results[0], op.indices)
             case loop.AllocOp() | loop.ViewOp() | loop.ConstantOp():
-                self._homes[op.result] = loops
+                self._homes[op.result] = () if self._is_shared(op) else loops
             case _:
-                if any(isinstance(value.type, MemRefType) for value in op.operands):
-                    self._blocked.update(loops)
+                self._visit_other(op, loops)
         for region in op.regions:
             self._visit_block(region.block, loops)
+
+    def _visit_other(self, op: Operation, loops: tuple[loop.ForOp, ...]) -> None:
+        """What threads do together blocks loops, and so does what accesses a buffer somehow."""
+        if op.name in THREADS:
+            self._define(op.results[0], self.root, UNKNOWN)
+            return
+        together = op.name.startswith("gpu.") and op is not self.root
+        if together or any(isinstance(value.type, MemRefType) for value in op.operands):
+            self._blocked.update(loops)
+
+    def _is_shared(self, op: Operation) -> bool:
+        """Return whether a kernel has a buffer once for a block, whatever loops are around."""
+        in_kernel = self.root.name == "gpu.func" and isinstance(op, loop.AllocOp)
+        return in_kernel and memory_space(op.results[0]) == "shared"
 
     def _visit_block(self, block: Block, loops: tuple[loop.ForOp, ...]) -> None:
         for op in block.ops:

@@ -21,6 +21,7 @@ from nn_opt.reference.tables import functions_of
 MEANINGS = {
     "arith": "nn_opt.reference.scalars",
     "func": "nn_opt.reference.functions",
+    "gpu": "nn_opt.reference.gpu",
     "graph": "nn_opt.reference.graph",
     "loop": "nn_opt.reference.loop",
     "math": "nn_opt.reference.scalars",

@@ -1,0 +1,154 @@
+"""gpu: launches run their kernels; the device's memory is the host's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.gpu import LaunchOp
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import InterpretationError
+
+from nn_opt.dialects import gpu
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.resources import Array
+from nn_opt.ir.target import target_around
+from nn_opt.ir.types import shape_of
+from nn_opt.reference import gpu_atomics, gpu_copies, gpu_fragments, gpu_subgroups
+from nn_opt.reference.gpu_errors import Triple
+from nn_opt.reference.gpu_kernel import KERNEL_RULES, Kernel, Launch
+from nn_opt.reference.gpu_shadow import Shadow
+from nn_opt.reference.independence import Independence
+from nn_opt.reference.places import Buffer, Maps, buffer_of, unwritten
+
+for _rules in (gpu_subgroups, gpu_atomics, gpu_copies, gpu_fragments):
+    KERNEL_RULES.update(_rules.RULES)
+
+MOST_THREADS = 1 << 15  # that run at once, where blocks have fewer
+MOST_SHARED = 1 << 22  # bytes of shared memory at once
+
+
+@register_impls
+class GpuFunctions(InterpreterFunctions):
+    """What the host does; keeps what it found out about each kernel between launches."""
+
+    def __init__(self) -> None:
+        self.facts: dict[gpu.FuncOp, Independence] = {}
+        self.maps: Maps = {}
+
+    @impl(gpu.LaunchFuncOp)
+    def launch(
+        self, interpreter: Interpreter, op: gpu.LaunchFuncOp, args: PythonValues
+    ) -> PythonValues:
+        kernel = op.callee
+        assert kernel is not None, "a verified launch has a kernel"
+        grid, block = _sizes(interpreter, op.grid), _sizes(interpreter, op.block)
+        arguments = [_buffer(value) for value in interpreter.get_values(op.arguments)]
+        launch = Launch(kernel, grid, block, subgroup_of(kernel))
+        _Run(interpreter, launch, self.facts_of(kernel), self.maps, arguments).run()
+        return (None,) * len(op.results)
+
+    def facts_of(self, kernel: gpu.FuncOp) -> Independence:
+        """Return which loops of a kernel may run at once."""
+        if kernel not in self.facts:
+            self.facts[kernel] = Independence(kernel)
+        return self.facts[kernel]
+
+    @impl(gpu.AllocOp)
+    def alloc(self, interpreter: Interpreter, op: gpu.AllocOp, args: PythonValues) -> PythonValues:
+        type_ = op.result.type
+        assert isinstance(type_, MemRefType)
+        sizes = iter(interpreter.get_values(op.dynamicSizes))
+        shape = [next(sizes) if size == -1 else size for size in shape_of(type_)]
+        array = unwritten(math.prod(shape), type_).reshape(shape)
+        return (array, *(None for _ in op.results[1:]))
+
+    @impl(gpu.DeallocOp)
+    def dealloc(
+        self, interpreter: Interpreter, op: gpu.DeallocOp, args: PythonValues
+    ) -> PythonValues:
+        return (None,) * len(op.results)
+
+    @impl(gpu.WaitOp)
+    def wait(self, interpreter: Interpreter, op: gpu.WaitOp, args: PythonValues) -> PythonValues:
+        return (None,) * len(op.results)
+
+    @impl(gpu.MemcpyOp)
+    def copy(self, interpreter: Interpreter, op: gpu.MemcpyOp, args: PythonValues) -> PythonValues:
+        target, source = interpreter.get_values((op.dst, op.src))
+        target[...] = source
+        return (None,) * len(op.results)
+
+    @impl(LaunchOp)
+    def inline(self, interpreter: Interpreter, op: LaunchOp, args: PythonValues) -> PythonValues:
+        hint = "put the body into a gpu.func first, as mlir-opt --gpu-kernel-outlining does"
+        raise InterpretationError(complaint(op, "a kernel that has no function", hint=hint))
+
+
+def subgroup_of(kernel: gpu.FuncOp) -> int:
+    """Return the number of threads of a subgroup, as the module or the target says."""
+    module = kernel.parent_op()
+    if isinstance(module, gpu.ModuleOp) and module.limits is not None:
+        return module.limits.subgroup
+    device = target_around(kernel).gpu
+    return device.subgroup if device is not None else 0
+
+
+def _sizes(interpreter: Interpreter, values: Sequence[SSAValue]) -> Triple:
+    x, y, z = (int(size) for size in interpreter.get_values(tuple(values)))
+    return x, y, z
+
+
+def _buffer(value: Any) -> Any:
+    return buffer_of(cast(Array, value)) if isinstance(value, np.ndarray) else value
+
+
+@dataclass
+class _Run:
+    """One launch: its blocks, some at a time."""
+
+    interpreter: Interpreter
+    launch: Launch
+    facts: Independence
+    maps: Maps
+    arguments: list[Any]
+
+    def run(self) -> None:
+        self.watch()
+        count, threads = math.prod(self.launch.grid), self.launch.threads
+        shared = max(1, self.launch.kernel.shared_bytes)
+        step = max(1, min(MOST_THREADS // max(threads, 1), MOST_SHARED // shared))
+        for first in range(0, count, step):
+            self.run_blocks(np.arange(first, min(first + step, count)))
+
+    def run_blocks(self, blocks: Any) -> None:
+        kernel = Kernel(self.interpreter, self.facts, self.maps, launch=self.launch, blocks=blocks)
+        kernel.values.update(zip(self.launch.kernel.arguments, self.arguments, strict=True))
+        twins = kernel.twins()
+        if twins:
+            kernel.facts = Independence(self.launch.kernel, twins)
+        kernel.together = twins is not None
+        kernel.run_kernel(self.arguments)
+
+    def watch(self) -> None:
+        """Record who touches the buffers that the kernel writes, and all that overlap them."""
+        pairs = zip(self.launch.kernel.arguments, self.arguments, strict=True)
+        for argument, buffer in pairs:
+            if isinstance(buffer, Buffer) and argument in self.facts.stored:
+                address = buffer.flat.__array_interface__["data"][0]
+                shadow = Shadow(buffer.flat.size, self.launch.threads)
+                self.launch.shadows.setdefault(address, shadow)
+
+
+FUNCTIONS: list[type[InterpreterFunctions]] = [GpuFunctions]
