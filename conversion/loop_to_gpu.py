@@ -31,7 +31,8 @@ class ConvertLoopToGpuPass(ModulePass):
     without bound loops run in one thread, instead of refusing them.
 
     Needs: loop without blocks, for a target with a GPU. Leaves: gpu, and loop inside kernels; calls
-    of kernels have become launches. Order: after all that looks at loops as such, before
+    of kernels have become launches. Kernels are marked `gpu.lockstep`: they are right if each op is
+    done for all threads before the next, until insert-barriers has seen to the rest. Order: after all that looks at loops as such, before
     insert-barriers and plan-memory.
     """
 

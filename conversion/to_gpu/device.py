@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.exceptions import PassFailedException
@@ -36,7 +37,9 @@ def fill_kernel(name: str, body: Block, nodes: Sequence[str]) -> gpu.FuncOp:
         [device.sizes.get(Kind(f"{what}_{axis}"), 1) for axis in gpu.DIMENSIONS]
         for what in ("block", "thread")
     )
-    return gpu.FuncOp(name, inputs, Region(body), block=threads, grid=grid, nodes=nodes)
+    kernel = gpu.FuncOp(name, inputs, Region(body), block=threads, grid=grid, nodes=nodes)
+    kernel.attributes[gpu.LOCKSTEP] = UnitAttr()
+    return kernel
 
 
 def extents(body: Block) -> dict[Kind, int]:

@@ -4,7 +4,7 @@
 
 // CHECK:      builtin.module attributes {nn.target = "opencl", gpu.container_module} {
 // CHECK-NEXT:   gpu.module @kernels attributes {gpu.limits = #gpu.limits<opencl, threads = 256,
-// CHECK-NEXT:     gpu.func @neg(%x: memref<8x20xf32>, %y: memref<8x20xf32>) kernel attributes {known_block_size = array<i32: 20, 1, 1>, known_grid_size = array<i32: 8, 1, 1>} {
+// CHECK-NEXT:     gpu.func @neg(%x: memref<8x20xf32>, %y: memref<8x20xf32>) kernel attributes {known_block_size = array<i32: 20, 1, 1>, known_grid_size = array<i32: 8, 1, 1>, gpu.lockstep} {
 // CHECK-NEXT:       %bx = gpu.block_id x
 // CHECK-NEXT:       %tx = gpu.thread_id x
 // CHECK-NEXT:       %0 = loop.load %x[%bx, %tx] : memref<8x20xf32>
@@ -36,7 +36,7 @@ builtin.module attributes {nn.target = "opencl"} {
 // A block has as many threads as its widest stage; the others get tests. One thread does what
 // stands outside, every thread what only concerns its own buffers.
 
-// CHECK:      gpu.func @stages({{.*}}) kernel attributes {known_block_size = array<i32: 16, 1, 1>, known_grid_size = array<i32: 4, 1, 1>}
+// CHECK:      gpu.func @stages({{.*}}) kernel attributes {known_block_size = array<i32: 16, 1, 1>, known_grid_size = array<i32: 4, 1, 1>, gpu.lockstep}
 // CHECK-NEXT:   %bx = gpu.block_id x
 // CHECK-NEXT:   %tx = gpu.thread_id x
 // CHECK-NEXT:   %s = loop.alloc "s" : memref<16xf32, "shared">
@@ -81,7 +81,7 @@ builtin.module attributes {nn.target = "opencl"} {
 // A thread loop inside one of its own dimension is the thread itself; a statement inside one of
 // two dimensions runs in the first thread of the other.
 
-// CHECK:      gpu.func @fetch({{.*}}) kernel attributes {known_block_size = array<i32: 4, 8, 1>, known_grid_size = array<i32: 1, 2, 1>}
+// CHECK:      gpu.func @fetch({{.*}}) kernel attributes {known_block_size = array<i32: 4, 8, 1>, known_grid_size = array<i32: 1, 2, 1>, gpu.lockstep}
 // CHECK-NEXT:   %by = gpu.block_id y
 // CHECK:        %tx = gpu.thread_id x
 // CHECK:        %s = loop.alloc "s" : memref<32xf32, "shared">
@@ -168,7 +168,7 @@ builtin.module attributes {nn.target = "opencl"} {
 
 // Statements in no loop are a kernel of one thread.
 
-// CHECK:      gpu.func @scalar(%x: memref<f32>, %y: memref<f32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+// CHECK:      gpu.func @scalar(%x: memref<f32>, %y: memref<f32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>, known_grid_size = array<i32: 1, 1, 1>, gpu.lockstep} {
 // CHECK-NEXT:   [[a:%.*]] = loop.load %x[] : memref<f32>
 // CHECK-NEXT:   [[b:%.*]] = arith.negf [[a]] : f32
 // CHECK-NEXT:   loop.store [[b]], %y[] : memref<f32>
