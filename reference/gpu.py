@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -53,8 +53,9 @@ class GpuFunctions(InterpreterFunctions):
     ) -> PythonValues:
         kernel = op.callee
         assert kernel is not None, "a verified launch has a kernel"
-        grid, block = _sizes(interpreter, op.grid), _sizes(interpreter, op.block)
-        arguments = [_buffer(value) for value in interpreter.get_values(op.arguments)]
+        given = dict(zip(op.operands, args, strict=True))  # of a nest's values, some are buffers
+        grid, block = _sizes(given, op.grid), _sizes(given, op.block)
+        arguments = [_buffer(given[value]) for value in op.arguments]
         launch = Launch(kernel, grid, block, subgroup_of(kernel))
         _Run(interpreter, launch, self.facts_of(kernel), self.maps, arguments).run()
         return (None,) * len(op.results)
@@ -69,7 +70,7 @@ class GpuFunctions(InterpreterFunctions):
     def alloc(self, interpreter: Interpreter, op: gpu.AllocOp, args: PythonValues) -> PythonValues:
         type_ = op.result.type
         assert isinstance(type_, MemRefType)
-        sizes = iter(interpreter.get_values(op.dynamicSizes))
+        sizes = iter(args[len(op.asyncDependencies) :])
         shape = [next(sizes) if size == -1 else size for size in shape_of(type_)]
         array = unwritten(math.prod(shape), type_).reshape(shape)
         return (array, *(None for _ in op.results[1:]))
@@ -86,7 +87,7 @@ class GpuFunctions(InterpreterFunctions):
 
     @impl(gpu.MemcpyOp)
     def copy(self, interpreter: Interpreter, op: gpu.MemcpyOp, args: PythonValues) -> PythonValues:
-        target, source = interpreter.get_values((op.dst, op.src))
+        target, source = (_buffer(value).array() for value in args[-2:])
         target[...] = source
         return (None,) * len(op.results)
 
@@ -105,8 +106,8 @@ def subgroup_of(kernel: gpu.FuncOp) -> int:
     return device.subgroup if device is not None else 0
 
 
-def _sizes(interpreter: Interpreter, values: Sequence[SSAValue]) -> Triple:
-    x, y, z = (int(size) for size in interpreter.get_values(tuple(values)))
+def _sizes(given: Mapping[SSAValue, Any], values: Sequence[SSAValue]) -> Triple:
+    x, y, z = (int(given[value]) for value in values)
     return x, y, z
 
 
