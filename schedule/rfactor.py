@@ -12,7 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from nn_opt.dialects import tensor
-from nn_opt.dialects.loop import AllocOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
+from nn_opt.dialects.loop import AllocOp, ApplyOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
 from nn_opt.ir.affine import linear
 from nn_opt.ir.literals import scalar_attr
 from nn_opt.ir.types import element_type, memref_type
@@ -114,21 +114,10 @@ def _first_reduce_loop(block: BlockOp, loop: ForOp) -> ForOp:
         problem = f"rfactor: {loop_name(first)} holds more than reduce loops of {stage!r}"
         refuse(first, problem, hint="reorder the par loops outside of the reduce loops")
     for axis in range(len(block.bindings.data.results)):
-        factor = _coefficient(block, axis, loop)
-        if factor is None:
+        if _coefficient(block, axis, loop) is None:
             problem = f"rfactor: axis {axis} of {stage!r} is no multiple of {loop_name(loop)}"
             refuse(loop, problem, hint="rfactor a split loop, not a fused one")
-        if factor:
-            _require_accesses_only(block, axis)
     return first
-
-
-def _require_accesses_only(block: BlockOp, axis: int) -> None:
-    """Refuse a stage that computes with one of its indices."""
-    for use in block.axes[axis].uses:
-        if not isinstance(use.operation.properties.get("map"), AffineMapAttr):
-            problem = f"rfactor: stage {block.stage.data!r} computes with its axis {axis}"
-            refuse(block, problem, hint="keep that reduction in one accumulator")
 
 
 def _coefficient(block: BlockOp, axis: int, loop: ForOp) -> int | None:
@@ -234,11 +223,13 @@ def _replace_by_parts(block: BlockOp, parts: Accumulation, alloc: AllocOp, loop:
 
 
 def _shift_axis(axis: BlockArgument, lane: SSAValue, factor: int) -> None:
-    """Let every access that means `axis` mean axis + factor * lane."""
+    """Let every access and formula that means `axis` mean axis + factor * lane."""
     for use in list(axis.uses):
         op = use.operation
-        map = op.properties["map"]
-        assert isinstance(map, AffineMapAttr)
+        map = op.properties.get("map")
+        if not isinstance(map, AffineMapAttr):
+            _compute_with(op, use.index, axis, lane, factor)
+            continue
         count = map.data.num_dims
         place = use.index - (len(op.operands) - count)
         dims: list[AffineExpr] = [AffineExpr.dimension(k) for k in range(count)]
@@ -246,6 +237,17 @@ def _shift_axis(axis: BlockArgument, lane: SSAValue, factor: int) -> None:
         results = tuple(e.replace_dims_and_symbols(dims, ()) for e in map.data.results)
         op.operands = [*op.operands, lane]
         op.properties["map"] = AffineMapAttr(AffineMap(count + 1, 0, results))
+
+
+def _compute_with(op: Operation, operand: int, axis: SSAValue, lane: SSAValue, factor: int) -> None:
+    """Let an op compute with axis + factor * lane."""
+    here = AffineExpr.dimension(0) + AffineExpr.dimension(1) * factor
+    moved = ApplyOp(here, [axis, lane])
+    moved.location = op.location
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(moved, op)
+    op.operands[operand] = moved.result
 
 
 def _access_parts(parts: Accumulation, buffer: SSAValue, places: Sequence[SSAValue]) -> None:

@@ -55,27 +55,6 @@ sched.script for @f {
 
 // -----
 
-func.func @f(%x: tensor<6x10xf32>, %w: tensor<10x21xf32>) -> tensor<6x21xf32> attributes {kernel} {
-  %y = tensor.compute "mm" (%m: 6, %n: 21) reduce fast add (%k: 10) : tensor<6x21xf32> {
-    %a = tensor.read %x[%m, %k] : tensor<6x10xf32>
-    %b = tensor.read %w[%k, %n] : tensor<10x21xf32>
-    %d = arith.mulf %a, %b : f32
-    %e = arith.index_cast %k : index to i32
-    %g = arith.sitofp %e : i32 to f32
-    %c = arith.mulf %d, %g : f32
-    tensor.yield %c : f32
-  }
-  func.return %y : tensor<6x21xf32>
-}
-sched.script for @f {
-  %m, %n, %k = sched.axes 3 of "mm"
-  %a, %b = sched.split %k by 5
-  // expected-error@+1 {{rfactor: stage 'mm' computes with its axis 2}}
-  sched.rfactor "mm" at %b
-}
-
-// -----
-
 func.func @f(%x: tensor<6x5x2xf32>, %w: tensor<2x5x21xf32>) -> tensor<6x21xf32> attributes {kernel} {
   %y = tensor.compute "mm" (%m: 6, %n: 21) reduce fast add (%k: 5, %l: 2) : tensor<6x21xf32> {
     %a = tensor.read %x[%m, %k, %l] : tensor<6x5x2xf32>

@@ -59,6 +59,18 @@ func.func @sum(%x: tensor<2x3x6x6xf32>) -> tensor<2xf32> attributes {kernel} {
   func.return %y : tensor<2xf32>
 }
 """
+PLACES = """
+func.func @places(%x: tensor<3x21xf32>) -> tensor<3xf32> attributes {kernel} {
+  %y = tensor.compute "sum" (%i: 3) reduce fast add (%k: 21) : tensor<3xf32> {
+    %a = tensor.read %x[%i, %k] : tensor<3x21xf32>
+    %n = arith.index_cast %k : index to i32
+    %f = arith.sitofp %n : i32 to f32
+    %b = arith.mulf %a, %f : f32
+    tensor.yield %b : f32
+  }
+  func.return %y : tensor<3xf32>
+}
+"""
 SOFTMAX = """
 func.func @softmax(%x: tensor<3x21xf32>) -> tensor<3x21xf32> attributes {kernel} {
   %m = tensor.compute "max" (%i: 3) reduce fast max (%k: 21) : tensor<3xf32> {
@@ -191,6 +203,7 @@ _MEANINGS = {
     CHAIN: lambda x, w: -(x * w),
     ORDERED: lambda x: x.sum(axis=1),
     SUM_2D: lambda x: x.sum(axis=(1, 2, 3)),
+    PLACES: lambda x: x @ np.arange(21),
     FAN: lambda x: np.exp(2 * x) * (2 * x).sum(axis=1, keepdims=True) + 2 * x[:, :1],
 }
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kernels import CHAIN, CONV, FAN, KERNELS, MATMUL, ORDERED, SOFTMAX, SUM_2D, assert_right, loops
+from kernels import (
+    CHAIN,
+    CONV,
+    FAN,
+    KERNELS,
+    MATMUL,
+    ORDERED,
+    PLACES,
+    SOFTMAX,
+    SUM_2D,
+    assert_right,
+    loops,
+)
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects.loop import AllocOp, ForKind
@@ -189,6 +201,7 @@ SCRIPTS: list[tuple[str, Script]] = [
     (MATMUL, decompose_at_outer_loop),
     (SOFTMAX, factor_a_sum),
     (SUM_2D, factor_fused_sum),
+    (PLACES, factor_a_sum),
     (SOFTMAX, factor_with_a_tail_twice),
     (MATMUL, factor_products),
     (SOFTMAX, factor_in_a_row),
