@@ -42,7 +42,8 @@ def in_lines(head: str, parts: Iterable[str], tail: str) -> str:
 class CKernels(GpuLanguage):
     """A language for kernels whose expressions are those of C."""
 
-    spaces: ClassVar[Mapping[Space, str]]  # what a pointer's or an array's type begins with
+    spaces: ClassVar[Mapping[Space, str]]  # what a pointer's type begins with
+    array_spaces: ClassVar[Mapping[Space, str]]  # ... and an array's
     integers: ClassVar[Mapping[int, str]] = INTEGERS
     unsigned: ClassVar[Mapping[int, str]] = {bits: f"u{word}" for bits, word in INTEGERS.items()}
     long_suffix: ClassVar[str] = "L"
@@ -131,13 +132,13 @@ class CKernels(GpuLanguage):
         return f"{self.spaces[buffer.space]}{const}{self.stored_word(buffer.element)} *"
 
     def array(self, buffer: Buffer) -> str:
-        space = self.spaces[buffer.space]
+        space = self.array_spaces[buffer.space]
         aligned = self.aligned_array if buffer.aligned > 1 else ""
         word = self.stored_word(buffer.element)
         return f"{space}{aligned}{word} {buffer.name}[{max(buffer.elements, 1)}];"
 
     def table(self, buffer: Buffer, values: Sequence[str]) -> str:
-        head = f"{self.spaces[Space.TABLE]}const {self.stored_word(buffer.element)}"
+        head = f"{self.array_spaces[Space.TABLE]}const {self.stored_word(buffer.element)}"
         return f"{head} {buffer.name}[] = {{{', '.join(values)}}};"
 
     def part(self, name: str, element: Attribute, source: Buffer, at: str) -> tuple[str, Buffer]:
@@ -179,7 +180,7 @@ class CKernels(GpuLanguage):
 
     def head(self, title: str, text: str) -> str:
         def known(name: str) -> str | None:
-            return definition(name, self.parts, self.own_helpers, self._word_of_kind)
+            return definition(name, self.parts, self.own_helpers, self.word_of_kind)
 
         functions = "".join(f"{function}\n" for function in used(text, known))
         return f"/* {title} */\n{self.preamble(text + functions)}{functions}"
@@ -189,7 +190,8 @@ class CKernels(GpuLanguage):
         """What stands for the parts in braces in the text of a helper."""
         return {"ushort": self.unsigned[16], "uint": self.unsigned[32], **self.functions}
 
-    def _word_of_kind(self, kind: str) -> str:
+    def word_of_kind(self, kind: str) -> str:
+        """Return the word for what the end of a helper's name says, such as u8."""
         letter, bits = kind.rstrip("0123456789"), int(kind.lstrip("abcdefghijklmnopqrstuvwxyz"))
         if letter in ("i", "u"):
             table = self.integers if letter == "i" else self.unsigned

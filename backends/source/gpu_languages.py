@@ -14,6 +14,8 @@ from nn_opt.ir.target import target_of
 
 LANGUAGES = {
     "opencl": "nn_opt.backends.source.opencl:OpenCL",
+    "cuda": "nn_opt.backends.source.cuda:Cuda",
+    "metal": "nn_opt.backends.source.metal:Metal",
 }
 
 

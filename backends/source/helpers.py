@@ -126,6 +126,8 @@ def definition(
     template = own.get(name) or own.get(base) or TEMPLATES.get(_HALVES.get(name, base))
     if template is None:
         return None
+    portable = TEMPLATES.get(_HALVES.get(name, base), "")
+    template = template.replace("{portable}", portable)
     parts = {**words, "t": kind, "T": type_word(kind), "bits": kind.lstrip("iuf")}
     for key, value in parts.items():
         template = template.replace(f"{{{key}}}", value)

@@ -39,6 +39,7 @@ class KernelPrinter(FunctionPrinter):
     on_vectors: Statement = field(kw_only=True)  # prints an op whose values are vectors
     exchanges_global: bool = field(kw_only=True)  # threads read what others wrote to global memory
     subgroup: int = field(kw_only=True)  # threads that run in step; 0: not known
+    vectors: dict[str, int] = field(default_factory=dict[str, int])  # lanes of what has a name
     shared: list[str] = field(default_factory=list[str])  # declarations, for the kernel's top
 
     def indices(self, values: Sequence[SSAValue]) -> Indices:
@@ -146,8 +147,16 @@ class KernelPrinter(FunctionPrinter):
     def native(self, value: SSAValue, *, tight: bool = True) -> str:
         """Return a vector as one expression."""
         if value in self.lanes:
-            return self.gpu.vector(element_type(value), self.lanes[value])
+            return self.vector(element_type(value), self.lanes[value])
         return self.take_tight(value) if tight else self.take(value)
+
+    def vector(self, element: Attribute, lanes: Sequence[str]) -> str:
+        """Return a vector of these lanes; of all lanes of one vector, that."""
+        name = lanes[0].partition(".")[0]
+        if self.vectors.get(name) == len(lanes):
+            if list(lanes) == [self.gpu.lane(name, k) for k in range(len(lanes))]:
+                return name
+        return self.gpu.vector(element, lanes)
 
     def lane_texts(self, value: SSAValue, count: int) -> list[str]:
         """Return what stands for each lane; a scalar is the same on all."""

@@ -166,6 +166,7 @@ def load(p: KernelPrinter, op: loop.LoadOp) -> None:
             return
         name = p.names.fresh(op.result.name_hint, "v")
         p.say(p.language.define(name, vector_type(at_once, element), text))
+        p.vectors[name] = at_once
         lanes += [p.gpu.lane(name, k) for k in range(at_once)]
     p.lanes[op.result] = lanes
 
@@ -231,7 +232,7 @@ def store(p: KernelPrinter, op: loop.StoreOp) -> None:
     if not whole:
         lanes = p.lane_texts(op.value, count)
         parts = range(0, count, at_once)
-        values = [p.gpu.vector(element, lanes[k : k + at_once]) for k in parts]
+        values = [p.vector(element, lanes[k : k + at_once]) for k in parts]
     p.before_a_write()
     for k, text in enumerate(values):
         offset = p.place(buffer, indices.text(place + k * at_once))

@@ -66,6 +66,7 @@ class OpenCL(CKernels):
     widest = 64
     element_lanes = "0123456789abcdef"
     spaces = _SPACES
+    array_spaces = _SPACES
     functions = _FUNCTIONS
     own_helpers: ClassVar[Mapping[str, str]] = {
         "fused_f32": _FUSED.replace("{fast}", "FP_FAST_FMAF"),
