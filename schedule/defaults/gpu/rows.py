@@ -8,11 +8,16 @@ by side element by element, each thread takes a row of its own.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
-from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
+from xdsl.ir.affine import AffineDimExpr
+
+from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind, LoadOp, StoreOp
+from nn_opt.ir.affine import flat_form
 from nn_opt.ir.target import Gpu
 from nn_opt.ir.types import shape_of
 from nn_opt.schedule.defaults.attention_stages import is_formula
+from nn_opt.schedule.defaults.elementwise import accesses
 from nn_opt.schedule.defaults.facts import is_reduction, step
 from nn_opt.schedule.defaults.gpu.grids import (
     SUBGROUP,
@@ -23,13 +28,25 @@ from nn_opt.schedule.defaults.gpu.grids import (
 )
 from nn_opt.schedule.defaults.gpu.groups import SHARED_PART, Group, row_bytes, stored_axes
 from nn_opt.schedule.defaults.sums import start_before_row
-from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, written
+from nn_opt.schedule.nest import (
+    access_exprs,
+    accessors,
+    find_block,
+    kinds_bound,
+    loads_in,
+    loop_of,
+    loops_around,
+    ranges_of,
+    written,
+)
 from nn_opt.schedule.schedule import Schedule
 
 SHORT = 32  # elements: rows that one thread goes through as fast as several
 MANY_ROWS = 4096  # that threads of a row each keep a GPU busy
 BLOCKS = 64  # that are enough to take several rows each
 ELEMENTS = 4  # of a row for each thread, at least
+UNROLLED = 8  # elements of a thread, which the compiler of the language keeps in registers
+OWN = 32  # elements of a row that a thread keeps, in registers or in the cache nearest to it
 
 
 def schedule_group(schedule: Schedule, group: Group, gpu: Gpu) -> None:
@@ -90,7 +107,8 @@ def _run_in_blocks(schedule: Schedule, group: Group, gpu: Gpu) -> None:
         if not _spread(schedule, stage, home, across):
             start_before_row(schedule, stage)
     for stage in names[:-1]:
-        schedule.set_scope(stage, "shared")
+        own = stays_with_threads(find_block(schedule.function, stage), home)
+        schedule.set_scope(stage, "stack" if own else "shared")
 
 
 def _names(group: Group) -> list[str]:
@@ -179,4 +197,41 @@ def _spread(schedule: Schedule, stage: str, home: ForOp, across: int) -> bool:
     outer, thread = schedule.split(fuse_all(schedule, free if wide else reduced), across)
     schedule.reorder(thread, outer)
     schedule.bind(thread, ForKind.THREAD_X)
+    if outer.trips <= UNROLLED:
+        schedule.unroll(outer)
     return not wide
+
+
+def stays_with_threads(block: BlockOp, home: ForOp) -> bool:
+    """Return whether each thread reads of a stage's row what it has made, and no more than a few.
+
+    So it is where all go through the row in the same way.
+    """
+    (buffer,) = written(block)
+    if is_reduction(block):
+        return False
+    paths = [
+        _path(access, user, home)
+        for user in accessors(buffer)
+        for access in accesses(user)
+        if access.memref is buffer
+    ]
+    return None not in paths and len(set(paths)) == 1
+
+
+def _path(access: LoadOp | StoreOp, block: BlockOp, home: ForOp) -> Hashable:
+    """Return how an access goes through a row: the threads, and the steps of each; else None."""
+    around, indices = loops_around(block), list(block.indices)
+    inner = [loop for loop in around[around.index(home) + 1 :] if loop.trips > 1]
+    exprs = [expr for expr in access_exprs(access, block) if expr is not None]
+    if len(exprs) < len(shape_of(access.memref)) or not inner or not inner[0].how.is_thread:
+        return None
+    form = flat_form(exprs, shape_of(access.memref), ranges_of(indices))
+    threads, steps = inner[0].trips, math.prod(loop.trips for loop in inner[1:])
+    wanted = {inner[0]: 1} | {loop: threads for loop in inner[1:2]}
+    for atom, factor in form.terms.items():
+        loops = [loop_of(indices[dim]) for dim in atom.used_dims()]
+        if any(loop in inner for loop in loops):
+            if not isinstance(atom, AffineDimExpr) or wanted.pop(loops[0], None) != factor:
+                return None
+    return (threads, steps) if not wanted and steps <= OWN and len(inner) < 3 else None
