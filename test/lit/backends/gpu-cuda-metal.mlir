@@ -18,13 +18,13 @@
 // CUDA:        const float e_3 = expf(v.w);
 
 // METAL:      #include <metal_stdlib>
-// METAL:      [[max_total_threads_per_threadgroup(256)]]
+// METAL:      {{[[][[]}}max_total_threads_per_threadgroup(256){{[]][]]}}
 // METAL-NEXT: kernel void matmul_relu_0(
-// METAL-NEXT:     device const float *x {{\[\[buffer\(0\)\]\]}},
-// METAL-NEXT:     device const float *w {{\[\[buffer\(1\)\]\]}},
-// METAL-NEXT:     device float *out {{\[\[buffer\(2\)\]\]}},
-// METAL-NEXT:     uint3 thread_place {{\[\[thread_position_in_threadgroup\]\]}},
-// METAL-NEXT:     uint3 block_place {{\[\[threadgroup_position_in_grid\]\]}}) {
+// METAL-NEXT:     device const float *x {{[[][[]}}buffer(0){{[]][]]}},
+// METAL-NEXT:     device const float *w {{[[][[]}}buffer(1){{[]][]]}},
+// METAL-NEXT:     device float *out {{[[][[]}}buffer(2){{[]][]]}},
+// METAL-NEXT:     uint3 thread_place {{[[][[]}}thread_position_in_threadgroup{{[]][]]}},
+// METAL-NEXT:     uint3 block_place {{[[][[]}}threadgroup_position_in_grid{{[]][]]}}) {
 // METAL-NEXT:   threadgroup alignas(16) float tile[512];
 // METAL-NEXT:   const int bx = block_place.x;
 // METAL:          threadgroup_barrier(mem_flags::mem_threadgroup);
