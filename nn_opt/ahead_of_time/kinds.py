@@ -46,6 +46,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     ".c": Kind("C99 without dependencies, and a header", C, "c", "c_source:source"),
     ".mjs": Kind("ES module without dependencies, and its weights", JS, "js", "web:module"),
+    ".html": Kind("a page that runs the model, all inside", JS, "js", "page:page"),
 }
 # What a folder holds, by the family of the target; the file in it that the rest is named after.
 FOLDERS: Mapping[str, tuple[str, Kind]] = {

@@ -31,16 +31,23 @@ def make_parser() -> Parser:
     add("--threads", type=int, default=1, metavar="N", help="threads of the library's calls (1)")
     add("--name", help="prefix of the C functions (the output's name)")
     add("--embed-weights", action="store_true", help="in C, have weights of any size in the file")
+    pages = parser.add_argument_group("pages (.html)")
+    add = pages.add_argument
+    add("--labels", metavar="FILE", help="names of the classes, one a line")
+    add("--mean", metavar="R,G,B", help="of colours from 0 to 1, subtracted (ImageNet's)")
+    add("--std", metavar="R,G,B", help="of colours from 0 to 1, divided by (ImageNet's)")
     return parser
 
 
 def _run(argv: list[str]) -> None:
     from nn_opt.ahead_of_time.kinds import request_of
+    from nn_opt.ahead_of_time.page import only_for_pages
     from nn_opt.ahead_of_time.request import write_all
 
     options = make_parser().parse_args(argv)
     kind, request = request_of(options)
     place = Path(options.output)
+    only_for_pages(options, place)
     is_folder = request.output != place
     if not place.parent.is_dir():
         fail(f"error: there is no folder {place.parent}")
