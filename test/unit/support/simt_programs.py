@@ -21,9 +21,18 @@ COMMON = ["-std=c++20", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-We
 # Accesses call functions of the runtime; sums round as they are written.
 CHECKED = ["-fsanitize=thread,array-bounds,alignment"]
 EXACT = ["-march=native", "-ffp-contract=off", "-Xclang", "-ffloat16-excess-precision=none"]
+# In Metal, 0.5 is a float.
+LITERALS = {"cuda": [], "metal": ["-Xclang", "-cl-single-precision-constant"]}
 # What texts made by programs have, and compilers for GPUs do not mind.
 QUIET = ["unused-parameter", "unused-variable", "unused-but-set-variable", "unknown-pragmas"]
-QUIET += ["unused-function", "missing-braces", "unused-const-variable", "pass-failed"]
+QUIET += [
+    "duplicate-decl-specifier",
+    "user-defined-literals",
+    "unused-function",
+    "missing-braces",
+    "unused-const-variable",
+    "pass-failed",
+]
 
 
 class Broken(AssertionError):
@@ -44,6 +53,7 @@ class Program:
 
     library: ctypes.CDLL
     kernels: dict[str, Kernel]
+    by_address: bool = False  # scalars of a launch are behind an address, too
 
     def function(self, name: str) -> Any:
         return getattr(self.library, f"simt_kernel_{name}")
@@ -84,13 +94,13 @@ def runtime(*options: str) -> Path:
 
 @cache
 def build(text: str, include: str, *options: str) -> ctypes.CDLL:
-    """Return the library of a program in C++."""
+    """Return the library of a program in C++, with headers of that folder."""
     folder = Path(tempfile.mkdtemp(dir=work_folder()))
     source, compiled, library = (folder / f"kernels.{end}" for end in ("cpp", "o", "so"))
     source.write_text(text)
     compiler = tools.need("clang++-19")
     quiet = [f"-Wno-{name}" for name in QUIET]
-    flags = [*COMMON, *CHECKED, *EXACT, *quiet, "-O1", "-gline-tables-only"]
+    flags = [*COMMON, *CHECKED, *EXACT, *LITERALS[include], *quiet, "-O1", "-gline-tables-only"]
     call([compiler, *flags, f"-I{SOURCES / include}", "-c", source, "-o", compiled])
     call([compiler, "-shared", "-o", library, compiled, runtime(*options)])
     return ctypes.CDLL(str(library))

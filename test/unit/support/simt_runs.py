@@ -75,10 +75,11 @@ class Memory:
         self._library.simt_free_arrays()
 
 
-def _holder(argument: str | Part | np.generic, memory: Memory) -> Any:
+def _holder(argument: str | Part | np.generic, memory: Memory, *, by_address: bool) -> Any:
     """Return what a kernel's caller points at for an argument."""
     if isinstance(argument, np.generic):
-        return ctypes.create_string_buffer(argument.tobytes(), argument.nbytes)
+        value = ctypes.create_string_buffer(argument.tobytes(), argument.nbytes)
+        return ctypes.pointer(value) if by_address else value
     part = Part(argument) if isinstance(argument, str) else argument
     return ctypes.c_void_p(memory.places[part.buffer] + part.offset)
 
@@ -94,7 +95,8 @@ def launch(
     most = program.kernels[step.kernel].most_threads
     if threads > most:
         raise Fault(f"{step.kernel}: {threads} threads a block, but it is compiled for {most}")
-    holders = [_holder(argument, memory) for argument in step.arguments]
+    by_address = program.by_address
+    holders = [_holder(argument, memory, by_address=by_address) for argument in step.arguments]
     places = (ctypes.c_void_p * max(len(holders), 1))(*[ctypes.addressof(h) for h in holders])
     how = _Launch(step.grid, step.block, step.shared, backwards, watched)
     run_it = program.library.simt_launch

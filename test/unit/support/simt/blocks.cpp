@@ -40,6 +40,8 @@ struct Thread {
   uint32_t mask;
   const char* what;
   bool orders_memory;
+  // of a barrier
+  bool orders_shared, orders_global;
 };
 
 struct Warp {
@@ -153,7 +155,7 @@ bool pass_barrier() {
          Text(waiting->place.thread).text, waiting->line, Text(elsewhere->place.thread).text,
          elsewhere->line);
   for (Thread& thread : threads) thread.state = State::kReady;
-  new_interval();
+  new_interval(waiting->orders_shared, waiting->orders_global);
   return true;
 }
 
@@ -240,7 +242,9 @@ void make_shared(size_t bytes) {
 
 char* dynamic_shared() { return dynamic; }
 
-void barrier(int line, int column) {
+void barrier(int line, int column, bool orders_shared, bool orders_global) {
+  running->orders_shared = orders_shared;
+  running->orders_global = orders_global;
   running->line = line;
   running->column = column;
   wait_in(State::kBarrier);

@@ -46,7 +46,8 @@ struct Region {
 
 std::vector<Region> regions;
 Region* last_found;
-uint32_t launch_interval, block_interval, interval = 1;
+uint32_t launch_interval, last_interval = 1;
+uint32_t shared_interval, global_interval;  // between barriers that order these
 uint32_t block_number;
 uint16_t meetings[64];
 
@@ -65,7 +66,7 @@ bool same_warp(uint16_t who, unsigned warp) {
 }
 
 // Forget accesses that a barrier, or a meeting of their warp, has ordered before this one.
-void forget_ordered(Cell& cell, unsigned warp) {
+void forget_ordered(Cell& cell, unsigned warp, uint32_t interval) {
   if (cell.interval < launch_interval) cell = kFresh;
   bool ordered = cell.interval != interval ||
                  (cell.meeting != meetings[warp] && same_warp(cell.writer, warp) &&
@@ -91,7 +92,7 @@ void note_in_block(Region& region, size_t offset, bool write, bool atomic) {
   Cell& cell = region.cells[offset];
   auto self = uint16_t(place.linear);
   unsigned warp = self / kLanes;
-  forget_ordered(cell, warp);
+  forget_ordered(cell, warp, region.shared ? shared_interval : global_interval);
   bool both_atomic = atomic && cell.atomic;
   if (cell.writer != kNobody && cell.writer != self && !both_atomic)
     race(region, offset, write, cell.writer, "wrote");
@@ -161,18 +162,22 @@ void forget_shared() {
 }
 
 void new_launch() {
-  launch_interval = ++interval;
+  launch_interval = ++last_interval;
   block_number = 0;
   for (Region& region : regions)
     if (watching && region.cells.empty()) region.cells.assign(region.bytes, kFresh);
 }
 
 void new_block() {
-  block_interval = ++interval;
+  new_interval(true, true);
   ++block_number;
 }
 
-void new_interval() { ++interval; }
+void new_interval(bool shared, bool global) {
+  ++last_interval;
+  if (shared) shared_interval = last_interval;
+  if (global) global_interval = last_interval;
+}
 
 void new_meeting(unsigned warp) { ++meetings[warp]; }
 

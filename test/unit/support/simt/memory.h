@@ -14,7 +14,7 @@ void forget_shared();
 // Accesses before and after these are ordered: of all threads, of a block, of a warp's lanes.
 void new_launch();
 void new_block();
-void new_interval();
+void new_interval(bool shared, bool global);
 void new_meeting(unsigned warp);
 
 }  // namespace simt

@@ -38,8 +38,9 @@ extern Index block_size, grid_size;
 // Shared memory of the size that the launch gives.
 char* dynamic_shared();
 
-// Wait for all threads of the block, in a call at this place of the text.
-void barrier(int line, int column);
+// Wait for all threads of the block, in a call at this place of the text; it orders accesses to
+// shared memory, and to that of the grid.
+void barrier(int line, int column, bool orders_shared = true, bool orders_global = true);
 
 // What the lanes of a warp that meet in one call have brought.
 struct Meeting {
