@@ -124,7 +124,7 @@ def test_groups_multiply_matrices(program: Program):
 
 
 def test_a_barrier_for_other_memory_orders_nothing(program: Program):
-    with pytest.raises(Fault, match="line 46: .*race: it reads byte .* of shared memory, thread"):
+    with pytest.raises(Fault, match=r"line 46: .*race: it reads byte .* of shared memory, thread"):
         go(program, "no_barrier", y=np.zeros(64, np.float32))
 
 

@@ -25,14 +25,8 @@ EXACT = ["-march=native", "-ffp-contract=off", "-Xclang", "-ffloat16-excess-prec
 LITERALS = {"cuda": [], "metal": ["-Xclang", "-cl-single-precision-constant"]}
 # What texts made by programs have, and compilers for GPUs do not mind.
 QUIET = ["unused-parameter", "unused-variable", "unused-but-set-variable", "unknown-pragmas"]
-QUIET += [
-    "duplicate-decl-specifier",
-    "user-defined-literals",
-    "unused-function",
-    "missing-braces",
-    "unused-const-variable",
-    "pass-failed",
-]
+QUIET += ["unused-function", "unused-const-variable", "missing-braces", "pass-failed"]
+QUIET += ["duplicate-decl-specifier", "user-defined-literals"]
 
 
 class Broken(AssertionError):
