@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tools
 from simt_programs import Broken, Program, compile_cuda
-from simt_runs import Array, Fault, Launch, run, run_once
+from simt_runs import Array, Fault, Launch, Part, run, run_once
 
 pytestmark = tools.needs("clang++-19", "g++")
 
@@ -181,6 +181,15 @@ def test_an_access_beside_a_buffer(program: Program, kernel: str, place: int):
     said = rf"thread \({thread}, 0, 0\): out of bounds: byte {4 * place} of x, which has 256$"
     with pytest.raises(Fault, match=said):
         go(program, kernel, *arguments)
+
+
+@pytest.mark.parametrize("place", [15, 32])
+def test_an_access_beside_an_argument(program: Program, place: int):
+    x = Part("x", 16 * 4, 16 * 4)
+    run(program, [Launch("reads", ONE, BLOCK, [x, "y", at(15)])], zeros())
+    said = f"it reads byte {64 + 4 * (place + 1)} of x, which is in none of its arguments"
+    with pytest.raises(Fault, match=said):
+        run(program, [Launch("reads", ONE, BLOCK, [x, "y", at(place + 1)])], zeros())
 
 
 def test_an_access_beside_a_shared_array(program: Program):

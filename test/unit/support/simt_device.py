@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from simt_metal import compile_metal
 from simt_programs import Program, compile_cuda
 from simt_runs import Fault, Launch, Memory, Part, launch
 from xdsl.dialects.builtin import ModuleOp
@@ -20,7 +21,7 @@ from nn_opt.runtime.launch_plan import Copy, LaunchPlan
 from nn_opt.runtime.launch_plan import Launch as Step
 
 Array: TypeAlias = NDArray[Any]
-COMPILERS = {"cuda": compile_cuda}
+COMPILERS = {"cuda": compile_cuda, "metal": compile_metal}
 
 
 def run_on_fibers(module: ModuleOp, inputs: Sequence[Array], language: str) -> list[Array]:
@@ -32,7 +33,8 @@ def run_on_fibers(module: ModuleOp, inputs: Sequence[Array], language: str) -> l
     signature = signature_of(module)
     plan, weights = plan_launches(module, source, signature)
     program = COMPILERS[language](source.text)
-    buffers = {buffer.name: np.zeros(max(buffer.size, 1), np.uint8) for buffer in plan.buffers}
+    # What nobody has written is no number.
+    buffers = {b.name: np.full(max(b.size, 1), 0xFF, np.uint8) for b in plan.buffers}
     for buffer in plan.with_role("weights"):
         buffers[buffer.name] = np.frombuffer(weights.content(), np.uint8)
     for buffer, array in zip(plan.with_role("input"), inputs, strict=True):
@@ -55,6 +57,8 @@ def run_plan(
     """Return what the buffers hold after one run of a plan."""
     memory = Memory(program, buffers, at_end=not backwards)
     kernels = {kernel.name: kernel for kernel in plan.kernels}
+    for buffer in (*plan.with_role("input"), *plan.with_role("weights")):
+        memory.protect(buffer.name)
     try:
         for step, numbers in plan.run():
             if isinstance(step, Copy):
@@ -72,5 +76,5 @@ def run_plan(
 
 
 def _launch(step: Step, numbers: Sequence[int], kernel: Any) -> Launch:
-    arguments = [Part(place.buffer, place.at(numbers)) for place in step.arguments]
+    arguments = [Part(p.buffer, p.at(numbers), p.size) for p in step.arguments]
     return Launch(kernel.symbol, step.grid, kernel.block, arguments)

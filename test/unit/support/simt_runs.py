@@ -21,10 +21,11 @@ class Fault(AssertionError):
 
 @dataclass(frozen=True)
 class Part:
-    """A place in a buffer, in bytes from its beginning."""
+    """A place in a buffer, in bytes from its beginning; without a size it goes to the end."""
 
     buffer: str
     offset: int = 0
+    size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,21 @@ class Memory:
             view[...] = content
             self.places[name], self._views[name] = place, view
 
+    def address(self, part: Part) -> int:
+        return self.places[part.buffer] + part.offset
+
+    def give(self, parts: Sequence[Part]) -> None:
+        """Let a watched kernel touch these places alone."""
+        whole = {name: view.nbytes for name, view in self._views.items()}
+        sizes = [whole[p.buffer] - p.offset if p.size is None else p.size for p in parts]
+        begins = [self.address(part) for part in parts]
+        count = len(parts)
+        self._library.simt_give(
+            ctypes.c_size_t(count),
+            (ctypes.c_void_p * count)(*begins),
+            (ctypes.c_size_t * count)(*sizes),
+        )
+
     def protect(self, name: str) -> None:
         """Let a write to this buffer be a fault."""
         self._library.simt_protect(ctypes.c_void_p(self.places[name]))
@@ -75,13 +91,19 @@ class Memory:
         self._library.simt_free_arrays()
 
 
+def _parts(step: Launch) -> list[Part]:
+    """Return the places that a kernel has as arguments."""
+    given = (Part(a) if isinstance(a, str) else a for a in step.arguments)
+    return [argument for argument in given if isinstance(argument, Part)]
+
+
 def _holder(argument: str | Part | np.generic, memory: Memory, *, by_address: bool) -> Any:
     """Return what a kernel's caller points at for an argument."""
     if isinstance(argument, np.generic):
         value = ctypes.create_string_buffer(argument.tobytes(), argument.nbytes)
         return ctypes.pointer(value) if by_address else value
     part = Part(argument) if isinstance(argument, str) else argument
-    return ctypes.c_void_p(memory.places[part.buffer] + part.offset)
+    return ctypes.c_void_p(memory.address(part))
 
 
 def launch(
@@ -98,6 +120,7 @@ def launch(
     by_address = program.by_address
     holders = [_holder(argument, memory, by_address=by_address) for argument in step.arguments]
     places = (ctypes.c_void_p * max(len(holders), 1))(*[ctypes.addressof(h) for h in holders])
+    memory.give(_parts(step))
     how = _Launch(step.grid, step.block, step.shared, backwards, watched)
     run_it = program.library.simt_launch
     run_it.restype = ctypes.c_char_p

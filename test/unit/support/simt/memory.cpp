@@ -44,8 +44,18 @@ struct Region {
   bool holds(const char* at) const { return begin <= at && at < begin + bytes; }
 };
 
+struct Part {
+  const char* begin;
+  size_t bytes;
+
+  bool holds(const char* at, size_t size) const {
+    return begin <= at && at + size <= begin + bytes;
+  }
+};
+
 std::vector<Region> regions;
 Region* last_found;
+std::vector<Part> given;  // the parts of arrays that the kernel has as arguments
 uint32_t launch_interval, last_interval = 1;
 uint32_t shared_interval, global_interval;  // between barriers that order these
 uint32_t block_number;
@@ -129,11 +139,21 @@ void note_written(Region& region, size_t offset, bool write) {
               region.name.c_str());
 }
 
+// A kernel may touch what it is given of an array, and nothing else.
+void check_given(const Region& region, const char* at, size_t bytes, bool write) {
+  if (region.shared) return;
+  for (const Part& part : given)
+    if (part.holds(at, bytes)) return;
+  fail_here("out of bounds: it %s byte %td of %s, which is in none of its arguments",
+            write ? "writes" : "reads", at - region.begin, region.name.c_str());
+}
+
 void note(const void* site, const void* address, size_t bytes, bool write, bool atomic = false) {
   if (!watching) return;
   Region* region = find_region(address);
   if (!region) return;
   fault_site = site;
+  check_given(*region, static_cast<const char*>(address), bytes, write);
   auto offset = size_t(static_cast<const char*>(address) - region->begin);
   if (region->bytes - offset < bytes) fail_here("out of bounds: %s", describe(address));
   for (size_t k = offset; k < offset + bytes; ++k) {
@@ -221,6 +241,13 @@ SIMT_PUBLIC void* simt_array(size_t bytes, const char* name, int at_end) {
   simt::last_found = nullptr;
   simt::regions.push_back({begin, bytes, name, false, mapping, inside + 2 * page, {}});
   return begin;
+}
+
+// Tell what parts of arrays the next kernel has as arguments.
+SIMT_PUBLIC void simt_give(size_t count, const void* const* begins, const size_t* bytes) {
+  simt::given.clear();
+  for (size_t k = 0; k < count; ++k)
+    simt::given.push_back({static_cast<const char*>(begins[k]), bytes[k]});
 }
 
 // Nobody may write an array from now on.
