@@ -72,6 +72,19 @@ LOWER_TO_JS = (
     "unroll-loops",  # tiles become variables
     "plan-memory",  # numbers are doubles: functions are those of the engine
 )
+LOWER_TO_GPU = (
+    "lower-thread-reductions",  # threads that reduce together join their parts
+    "lower-blocks",
+    "flatten-accesses",  # fused loops walk through buffers in one step
+    "compact-buffers",  # tiles keep only what a block touches
+    "tensorize-loops",
+    "vectorize-loops",  # loads of neighbouring elements at once
+    "unroll-loops",  # tiles become variables
+    "convert-loop-to-gpu",  # kernels, and the host that launches them
+    "insert-barriers",  # where threads read what others wrote
+    "plan-memory",  # temporaries become offsets in one arena
+    "gpu-verify",  # before any driver does
+)
 COMPILE = "compile"
 # From the first of these on, up to the second, passes look at one function at a time, unless a
 # scan calls kernels: several processes may lower them.
@@ -82,6 +95,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "lower-to-llvm": LOWER_TO_LLVM,
     "lower-to-c": LOWER_TO_C,
     "lower-to-js": LOWER_TO_JS,
+    "lower-to-gpu": LOWER_TO_GPU,
     COMPILE: (*OPTIMIZE_GRAPH, *LOWER_TO_LOOPS, *LOWER_TO_LLVM),
 }
 # Where the pipelines of others come from.

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from nn_opt.conversion.graph_to_tensor import ConvertGraphToTensorPass
+from nn_opt.conversion.loop_to_gpu import ConvertLoopToGpuPass
 from nn_opt.conversion.loop_to_llvm import ConvertLoopToLlvmPass
 from nn_opt.conversion.loop_to_scf import ConvertLoopToScfPass
 from nn_opt.conversion.tensor_to_loop import ConvertTensorToLoopPass
@@ -22,11 +23,14 @@ from nn_opt.passes.flatten_accesses import FlattenAccessesPass
 from nn_opt.passes.fold_constants import FoldConstantsPass
 from nn_opt.passes.fold_scale_axis import FoldScaleAxisPass
 from nn_opt.passes.fuse_ops import FuseOpsPass
+from nn_opt.passes.gpu_verify import GpuVerifyPass
 from nn_opt.passes.infer_shapes import InferShapesPass
+from nn_opt.passes.insert_barriers import InsertBarriersPass
 from nn_opt.passes.insert_timers import InsertTimersPass
 from nn_opt.passes.keep_wide import KeepWidePass
 from nn_opt.passes.lower_blocks import LowerBlocksPass
 from nn_opt.passes.lower_precision import LowerPrecisionPass
+from nn_opt.passes.lower_thread_reductions import LowerThreadReductionsPass
 from nn_opt.passes.outline_kernels import OutlineKernelsPass
 from nn_opt.passes.pack_matmuls import PackMatmulsPass
 from nn_opt.passes.partition_loops import PartitionLoopsPass
@@ -43,6 +47,7 @@ from nn_opt.passes.vectorize_loops import VectorizeLoopsPass
 from nn_opt.pipeline import Pipeline
 
 ConvertGraphToTensor = ConvertGraphToTensorPass
+ConvertLoopToGpu = ConvertLoopToGpuPass
 ConvertLoopToLlvm = ConvertLoopToLlvmPass
 ConvertLoopToScf = ConvertLoopToScfPass
 ConvertTensorToLoop = ConvertTensorToLoopPass
@@ -62,11 +67,14 @@ FlattenAccesses = FlattenAccessesPass
 FoldConstants = FoldConstantsPass
 FoldScaleAxis = FoldScaleAxisPass
 FuseOps = FuseOpsPass
+GpuVerify = GpuVerifyPass
 InferShapes = InferShapesPass
+InsertBarriers = InsertBarriersPass
 InsertTimers = InsertTimersPass
 KeepWide = KeepWidePass
 LowerBlocks = LowerBlocksPass
 LowerPrecision = LowerPrecisionPass
+LowerThreadReductions = LowerThreadReductionsPass
 OutlineKernels = OutlineKernelsPass
 PackMatmuls = PackMatmulsPass
 PartitionLoops = PartitionLoopsPass
@@ -99,6 +107,12 @@ def LowerToJs(
     *,
     most: int = ...,
     most_ops: int = ...,
+) -> Pipeline: ...
+def LowerToGpu(
+    *,
+    most: int = ...,
+    most_ops: int = ...,
+    single_thread: bool = ...,
 ) -> Pipeline: ...
 def Compile(
     *,

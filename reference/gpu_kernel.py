@@ -82,6 +82,11 @@ class Lanes:
     threads: Numbers
     epochs: Numbers
 
+    def listed(self, value: Any) -> Any:
+        """Return the active lanes' elements of a value."""
+        flat = np.broadcast_to(value, self.shape).reshape(-1)
+        return flat if self.active is True else flat[self.active]
+
     def where(self, lane: int) -> Sequence[int]:
         """Return the place of an active lane in the shape."""
         if self.active is not True:
@@ -192,10 +197,10 @@ class Kernel(Nest):
     # Accesses
 
     def lanes(
-        self, place: Index, vector: bool, inside: Any, memory: Memory, mask: Any = True
+        self, place: Index, vector: bool, inside: Any, memory: Memory, value: Any = None
     ) -> Lanes:
-        """Return the active lanes that access places of a buffer."""
-        tail = (1,) if vector else ()
+        """Return the active lanes that access places of a buffer, to write values there."""
+        tail, mask = (1,) if vector else (), True
         if self.mask is not None:
             own = np.asarray(self.mask)
             mask = np.logical_and(mask, own[..., None] if vector else own)
@@ -203,7 +208,8 @@ class Kernel(Nest):
             mask = np.logical_and(mask, inside)
         rank = len(self.sizes)
         base = (*self.sizes[:2], *[1] * (rank - 2), *tail)
-        shape = np.broadcast_shapes(np.shape(place), np.shape(mask), base)
+        own = () if value is None else np.shape(value)
+        shape = np.broadcast_shapes(np.shape(place), np.shape(mask), own, base)
         active = True if mask is True else np.broadcast_to(mask, shape).reshape(-1)
         epochs = self.along(0, self.epochs)
 
@@ -217,7 +223,14 @@ class Kernel(Nest):
         return Lanes(shape, active, cells, listed(self.number, False), listed(epochs, False))
 
     def touch(
-        self, op: Operation, kind: Kind, buffer: Buffer, place: Index, vector: bool, inside: Any
+        self,
+        op: Operation,
+        kind: Kind,
+        buffer: Buffer,
+        place: Index,
+        vector: bool,
+        inside: Any,
+        value: Any = None,
     ) -> None:
         """Record an access; raise InterpretationError if it races with another one."""
         if self.launch.lockstep:
@@ -225,13 +238,14 @@ class Kernel(Nest):
         memory = self.memory(buffer)
         if memory is None:
             return
-        lanes = self.lanes(place, vector, inside, memory)
+        lanes = self.lanes(place, vector, inside, memory, value)
         shadow = memory.shadow
         missing = shadow.unwritten(lanes.cells) if kind is not Kind.WRITE else None
         if missing is not None:
             thread = self.launch.naming.thread(int(lanes.threads[missing]))
             raise unwritten_element(op, thread, self.element(buffer, lanes, missing, memory))
-        touch = Touch(op, lanes.cells, lanes.threads, lanes.epochs)
+        values = None if value is None else lanes.listed(value)
+        touch = Touch(op, lanes.cells, lanes.threads, lanes.epochs, values)
         conflict = shadow.touch(kind, touch)
         if conflict is not None:
             raise self.race(op, kind, buffer, memory, lanes, conflict)
@@ -281,8 +295,9 @@ class Kernel(Nest):
         indices = self.indices(op, "map", op.indices)
         place, inside = locate(buffer, indices, vector, each=False)
         self.require_inside(op, buffer, indices, inside, vector is not None)
-        self.touch(op, Kind.WRITE, buffer, place, vector is not None, True)
-        self.write(buffer, place, self.value(op.value), vector is not None)
+        value = self.value(op.value)
+        self.touch(op, Kind.WRITE, buffer, place, vector is not None, True, value)
+        self.write(buffer, place, value, vector is not None)
 
     def write(self, buffer: Buffer, place: Index, value: Any, vector: bool) -> None:
         """Write values where the mask holds."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ class Touch:
     cells: Numbers
     threads: Numbers
     epochs: Numbers
+    values: NDArray[Any] | None = None  # what is written, if that is known
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Shadow:
         return Conflict(lane, kind, int(threads[lane]), op, bool(elsewhere[lane]))
 
     def _add(self, kind: Kind, touch: Touch) -> Conflict | None:
-        """Record a touch; return two threads of it that write the same cell."""
+        """Record a touch; return two threads of it that write different values to one cell."""
         if kind not in self.records:
             self.records[kind] = Record.of(kind, self.size)
         record, cells = self.records[kind], touch.cells
@@ -167,8 +169,8 @@ class Shadow:
         record.block[cells] = blocks
         other = record.thread[cells] != touch.threads
         foreign = record.block[cells] != blocks
-        if kind is Kind.WRITE and other.any():
-            lane = int(np.flatnonzero(other)[0])
+        lane = self._clash(touch, other) if kind is Kind.WRITE and other.any() else None
+        if lane is not None:
             thread = int(record.thread[cells[lane]])
             return Conflict(lane, kind, thread, touch.op, bool(foreign[lane]))
         same_time = (before[2] == touch.epochs) & (before[1] == blocks)
@@ -180,6 +182,17 @@ class Shadow:
         record.epoch[cells] = touch.epochs
         record.op[cells] = self._number(touch.op)
         return None
+
+    def _clash(self, touch: Touch, others: NDArray[np.bool_]) -> int | None:
+        """Return a lane that writes another value to its cell than the last one that writes it."""
+        if touch.values is None:
+            return int(np.flatnonzero(others)[0])
+        last = np.empty(self.size, np.int64)
+        last[touch.cells] = np.arange(len(touch.cells))
+        values, kept = touch.values, touch.values[last[touch.cells]]
+        differ = others & (values != kept) & ~((values != values) & (kept != kept))
+        lanes = np.flatnonzero(differ)
+        return int(lanes[0]) if lanes.size else None
 
     def _number(self, op: Operation) -> int:
         if op not in self.ops:
