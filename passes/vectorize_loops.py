@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects import loop
-from nn_opt.ir.affine import compact, linear, range_of
+from nn_opt.ir.affine import compact, linear, range_of, same_sign_in
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.types import element_type, vector_type
@@ -293,6 +293,7 @@ class Vectorizer(Lanes):
     def visit_if(self, op: Operation) -> None:
         """Vectorise the body of a guard that is the same on all lanes, or holds on lane 0 alone."""
         assert isinstance(op, loop.IfOp)
+        self.drop_lane(op)
         if not self.varies(op):
             self.visit_block(op.body.block)
             return
@@ -312,6 +313,15 @@ class Vectorizer(Lanes):
             inner.detach()
             self.insert(inner, op)
         erase(op)
+
+    def drop_lane(self, guard: loop.IfOp) -> None:
+        """if (15 - 4 * %i - %lane)  ->  if (15 - 4 * %i), where lanes make no difference"""
+        if self.lane not in guard.indices:
+            return
+        position, exprs = list(guard.indices).index(self.lane), guard.conditions.data.results
+        if all(same_sign_in(expr, position, self.lanes) for expr in exprs):
+            guard.operands, exprs = self.without_lane(exprs, guard.indices)
+            guard.conditions = AffineMapAttr(AffineMap(len(guard.operands), 0, tuple(exprs)))
 
     def only_lane_0(self, guard: loop.IfOp) -> bool:
         """Return whether one of the conditions excludes every lane but the first."""

@@ -36,8 +36,9 @@ Access = LoadOp | StoreOp
 def join(loops: Sequence[ForOp]) -> ForOp:
     """Make loops, each directly in the one before, one loop, and their axes one axis.
 
-    The stage's own buffer gets one dimension for theirs, so that it is stored at plain axes still.
-    Where the stage reads and writes other buffers, their indices are quotients and remainders.
+    The stage's own buffer gets one dimension for theirs, so that it is stored at plain axes still,
+    unless it was not before, or reads may leave it. The indices of other buffers are quotients and
+    remainders.
     """
     block, axes = _plain_axes(loops, "join")
     for outer, inner in pairwise(loops):
@@ -51,10 +52,9 @@ def join(loops: Sequence[ForOp]) -> ForOp:
     if not only_index(block, axes):
         problem = f"join: stage {block.stage.data!r} computes with an index"
         refuse(block, problem, hint="fuse its loops instead")
-    own = [buffer for buffer in written(block) if is_own(buffer)]
-    dims = [_joinable_dimensions(block, buffer, axes) for buffer in own]
-    for buffer, places in zip(own, dims, strict=True):
-        _join_dimensions(buffer, places)
+    for buffer in written(block):
+        if is_own(buffer):
+            _join_dimensions(buffer, _joinable_dimensions(block, buffer, axes))
     fused = loops[0]
     for loop in loops[1:]:
         fused = fuse(fused, loop)
@@ -83,15 +83,13 @@ def _runs(block: BlockOp, axis: int, loop: ForOp) -> bool:
 
 
 def _joinable_dimensions(block: BlockOp, buffer: SSAValue, axes: Sequence[int]) -> list[int]:
-    """Return the dimensions that axes are stored at; refuses where reads may leave one of them."""
+    """Return the dimensions that axes are stored at; none where reads may leave one of them."""
     for access in accesses_of(buffer):
         parent = access.parent_op()
         assert isinstance(parent, BlockOp)
         if isinstance(access, LoadOp) and may_leave(access, parent):
-            names = f"{block.stage.data!r} where {parent.stage.data!r} reads it"
-            problem = f"join: there may be no element of {names}"
-            refuse(parent, problem, hint="keep the axes apart")
-    return stored_at(block, buffer, axes)
+            return []
+    return stored_at(block, buffer, axes) or []
 
 
 def _join_dimensions(buffer: SSAValue, dims: Sequence[int]) -> None:
@@ -112,23 +110,20 @@ def _join_dimensions(buffer: SSAValue, dims: Sequence[int]) -> None:
     replace_buffer(buffer, sizes)
 
 
-def stored_at(block: BlockOp, buffer: SSAValue, axes: Sequence[int]) -> list[int]:
+def stored_at(block: BlockOp, buffer: SSAValue, axes: Sequence[int]) -> list[int] | None:
     """Return the dimension of a stage's buffer that each axis is stored at, reduced ones nowhere.
 
-    An axis of one iteration may have none.
+    An axis of one iteration may have none; the result is None if another has none.
     """
     stores = [store for store in stores_in(block) if store.memref is buffer]
     dims: list[int] = []
     for axis in axes:
         places = {_place(store, block, axis) for store in stores}
-        if places == {None} and (
-            block.axis_sizes[axis] == 1 or block.axis_kinds[axis] is not Kind.PAR
-        ):
-            continue
-        if len(places) != 1 or None in places:
-            problem = f"stage {block.stage.data!r} does not store at its plain axes"
-            refuse(block, problem, hint="move it before other primitives")
-        dims += [place for place in places if place is not None]
+        place = next(iter(places))
+        needed = block.axis_sizes[axis] > 1 and block.axis_kinds[axis] is Kind.PAR
+        if len(places) != 1 or (place is None and needed):
+            return None
+        dims += [] if place is None else [place]
     return dims
 
 
@@ -210,6 +205,9 @@ def pad(loop: ForOp, multiple: int) -> None:
 def _grow_buffers(block: BlockOp, axis: int, size: int) -> None:
     for buffer in written(block):
         dims = stored_at(block, buffer, [axis])
+        if dims is None:
+            problem = f"pad: stage {block.stage.data!r} stores at more than plain axes"
+            refuse(block, problem, hint="pad before other primitives")
         sizes = [size if d in dims else n for d, n in enumerate(shape_of(buffer))]
         replace_buffer(buffer, sizes)
 

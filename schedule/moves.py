@@ -283,6 +283,7 @@ def _plain_loops(block: BlockOp) -> dict[ForOp, int]:
             axis_of[loop_of(block.indices[expr.position])] = axis
     top = top_of_nest(block)
     nest = [loop for loop in loops_around(block) if loop is top or is_ancestor(top, loop)]
+    nest = [loop for loop in nest if loop in axis_of or loop.trips > 1]
     bound = [e for e in block.bindings.data.results if not isinstance(e, AffineConstantExpr)]
     if set(nest) != set(axis_of) or len(bound) != len(nest) or block.conditions.data.results:
         problem = f"stage {block.stage.data!r} was scheduled before it is moved"

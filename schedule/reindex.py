@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from nn_opt.dialects.loop import AllocOp, BlockOp, LoadOp, StoreOp
 from nn_opt.ir.affine import compact
 from nn_opt.ir.literals import scalar_value
 from nn_opt.ir.types import element_type, memref_type
 from nn_opt.schedule.nest import find_block, loads_in, read, refuse, top_of_nest
-from nn_opt.schedule.storage import plain_nest
+from nn_opt.schedule.storage import copy_name, plain_nest
 
 
 def reindex(function: FuncOp, stage: str, operand: int, axes: Sequence[int]) -> str:
@@ -28,7 +28,7 @@ def reindex(function: FuncOp, stage: str, operand: int, axes: Sequence[int]) -> 
     if sorted(axes) != needed:
         problem = f"reindex: stage {stage!r} reads it at axes {needed}, not at {sorted(axes)}"
         refuse(block, problem, hint="name each axis that the index depends on once")
-    name = f"{stage}.in{operand}"
+    name = copy_name(function, stage, operand)
     sizes = [block.axis_sizes[axis] for axis in axes]
     alloc = AllocOp(name, memref_type(sizes, element_type(load.memref)))
     body = Block(arg_types=[IndexType()] * len(axes))
@@ -65,12 +65,20 @@ def _only_load(block: BlockOp, operand: int) -> LoadOp:
 
 def axes_of(load: LoadOp, block: BlockOp) -> list[int]:
     """Return the axes of a stage that an index depends on; refuses one that data decides."""
-    used = set[int]().union(*(expr.used_dims() for expr in load.map.data.results))
-    values = [load.indices[k] for k in sorted(used)]
-    if not all(isinstance(value, BlockArgument) for value in values):
+    axes = depends_on(load, block)
+    if axes is None:
         problem = f"reindex: stage {block.stage.data!r} reads at an index that data decides"
         refuse(block, problem, hint="only affine reads can be copied ahead")
-    axes = list(block.axes)
+    return axes
+
+
+def depends_on(load: LoadOp, block: BlockOp) -> list[int] | None:
+    """Return the axes of a stage that an index depends on, in order; None if data decides it."""
+    used = set[int]().union(*(expr.used_dims() for expr in load.map.data.results))
+    axes: list[SSAValue] = list(block.axes)
+    values = [load.indices[k] for k in sorted(used)]
+    if any(value not in axes for value in values):
+        return None
     return sorted({axes.index(value) for value in values})
 
 

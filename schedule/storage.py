@@ -17,6 +17,7 @@ from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
 from nn_opt.schedule.inline import index_ranges
 from nn_opt.schedule.nest import (
     accessors,
+    blocks_in,
     find_block,
     kinds_bound,
     loads_in,
@@ -46,7 +47,7 @@ def cache_read(function: FuncOp, stage: str, operand: int) -> str:
     source = sources[operand]
     loads = [load for load in loads_in(block) if load.memref is source]
     box = _read_box(block, loads)
-    name = f"{stage}.in{operand}"
+    name = copy_name(function, stage, operand)
     alloc = AllocOp(name, memref_type([h - low + 1 for low, h in box], element_type(source)))
     like = next(iter(leaving(loads, block)), loads[0])
     copy = _copy_nest(name, source, alloc.result, box, like)
@@ -57,6 +58,14 @@ def cache_read(function: FuncOp, stage: str, operand: int) -> str:
     for load in loads:
         _read_copy(load, alloc.result, box)
     return name
+
+
+def copy_name(function: FuncOp, stage: str, operand: int) -> str:
+    """Return the name of a stage that copies an operand: `<stage>.in0`, or then `<stage>.in0.2`."""
+    taken = {block.stage.data for block in blocks_in(function)}
+    name = f"{stage}.in{operand}"
+    more = (f"{name}.{number}" for number in range(2, len(taken) + 3))
+    return next(candidate for candidate in (name, *more) if candidate not in taken)
 
 
 def prefetch(function: FuncOp, stage: str, operand: int, distance: int) -> None:
@@ -208,7 +217,8 @@ def settle(alloc: AllocOp, function: FuncOp) -> None:
 def home_of(buffer: SSAValue, function: FuncOp) -> Block:
     """Return the innermost body that holds all users of a buffer and does not accumulate in it.
 
-    Of a shared buffer it is outside of all threads.
+    Of a shared buffer it is outside of all threads. A buffer in registers or shared memory may be
+    in a loop in which those who only read it accumulate.
     """
     users = accessors(buffer)
     common = loops_around(users[0])
@@ -217,6 +227,8 @@ def home_of(buffer: SSAValue, function: FuncOp) -> Block:
         common = [loop for loop in common if loop in around]
     if memory_space(buffer) == "shared":
         common = list(takewhile(lambda loop: not loop.how.is_thread, common))
+    if memory_space(buffer) in ("shared", "register"):
+        users = [user for user in users if buffer in written(user)]
     while common and any(kinds_bound(common[-1], user) - {Kind.PAR} for user in users):
         common.pop()
     return common[-1].body.block if common else function.body.block

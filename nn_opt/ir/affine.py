@@ -107,6 +107,21 @@ def _atom_range(atom: AffineExpr, dimensions: Sequence[Range]) -> Range:
             raise AssertionError(f"not an affine expression: {atom}")
 
 
+def same_sign_in(expr: AffineExpr, position: int, count: int) -> bool:
+    """Return whether a dimension of 0 ... count - 1 never decides whether an expression is >= 0.
+
+    So it is of `15 - 4 * a - b` for b < 4: the rest is a multiple of 4, plus 3.
+    """
+    form = linear(expr)
+    pace = form.coefficient(position)
+    rest = {atom: f for atom, f in form.terms.items() if atom != AffineDimExpr(position)}
+    if any(position in atom.used_dims() for atom in rest):
+        return False
+    if any(factor % count for factor in rest.values()):
+        return pace == 0
+    return pace == 0 or (pace, form.constant % count) in ((-1, count - 1), (1, 0))
+
+
 def simplify(expr: AffineExpr, dimensions: Sequence[Range]) -> AffineExpr:
     """Return an equal, shorter expression: constants gathered, needless floordiv and mod gone.
 

@@ -57,7 +57,7 @@ def choose_tile(block: BlockOp, target: Target) -> Tile | None:
         return None
     lanes = min(target.lanes, lane.trips)
     row_axis = _row_axis(block, loops, par[:-1], lane)
-    budget = _accumulators(target)
+    budget = target.accumulators
     if _is_product(block):
         height = 1 if row_axis is None else loops[row_axis].trips
         rows, vectors = product_tile(height, lane.trips, target)
@@ -72,8 +72,8 @@ def choose_tile(block: BlockOp, target: Target) -> Tile | None:
 def with_columns(tile: Tile, block: BlockOp, columns: int, target: Target) -> Tile:
     """Return a tile of so many columns, rounded down to whole vectors, and as many rows as fit."""
     across = -(-axis_loops(block)[tile.lane_axis].trips // tile.lanes)
-    vectors = max(1, min(columns // tile.lanes, across, _accumulators(target)))
-    rows = max(1, min(tile.rows, _accumulators(target) // vectors))
+    vectors = max(1, min(columns // tile.lanes, across, target.accumulators))
+    rows = max(1, min(tile.rows, target.accumulators // vectors))
     return replace(tile, rows=rows, vectors=vectors)
 
 
@@ -88,11 +88,6 @@ def lanes_fit(block: BlockOp, lane: ForOp) -> bool:
     stored = [step(store, block, lane) for store in stores_in(block)]
     loaded = [step(load, block, lane) for load in loads_in(block)]
     return computes_lanes(block, lane) and set(stored) == {1} and None not in loaded
-
-
-def _accumulators(target: Target) -> int:
-    """Return how many accumulators fit, with room for what feeds them (14 of 32, 12 of 16)."""
-    return 16 if target.vector_registers >= 32 else 12
 
 
 def _max_rows(lane: ForOp, lanes: int, budget: int) -> int:
@@ -152,10 +147,10 @@ def _follows(reader: BlockOp, block: BlockOp) -> bool:
         return False
     alloc = local_buffer(block)
     assert alloc is not None
-    return all(_at_own_axes(load, reader) for load in loads_of(alloc.result, reader))
+    return all(at_own_axes(load, reader) for load in loads_of(alloc.result, reader))
 
 
-def _at_own_axes(load: LoadOp, reader: BlockOp) -> bool:
+def at_own_axes(load: LoadOp, reader: BlockOp) -> bool:
     """Return whether a load's k-th index is its block's k-th axis, for all k."""
     for axis, size, expr in zip(reader.axes, reader.axis_sizes, load.map.data.results, strict=True):
         at_axis = isinstance(expr, AffineDimExpr) and load.indices[expr.position] is axis
@@ -202,7 +197,8 @@ def _tile_loops(schedule: Schedule, stage: str, tile: Tile, target: Target) -> l
     if tile.vectors > 1:
         outer[tile.lane_axis], column = schedule.split(vector_loop, tile.vectors)
         inner.append(column)
-    if is_contraction(block) and reduce[-1].trips % 4 == 0 and reduce[-1].trips >= 8:
+    written_out = target.writes_out_sums and is_contraction(block)
+    if written_out and reduce[-1].trips % 4 == 0 and reduce[-1].trips >= 8:
         last, four = schedule.split(reduce.pop(), 4)
         reduce += [last, four]
     order = list(outer.values())
@@ -211,7 +207,7 @@ def _tile_loops(schedule: Schedule, stage: str, tile: Tile, target: Target) -> l
         order.remove(panel)
         order.insert(order.index(outer[tile.row_axis or 0]), panel)
     schedule.reorder(*order, *reduce, *inner, lane)
-    if reduce[-1].trips == 4 and is_contraction(block) and len(reduce) > 1:
+    if written_out and reduce[-1].trips == 4 and len(reduce) > 1:
         schedule.unroll(reduce[-1])
     if panels_first and _is_product(block):
         return _take_strips_of_rows(schedule, order, tile.rows * _bytes_of_row(block), target)

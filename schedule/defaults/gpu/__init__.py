@@ -5,11 +5,14 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 
 from nn_opt.ir.target import Target
-from nn_opt.schedule.defaults.facts import is_reduction
+from nn_opt.schedule.defaults.facts import is_reduction, stages
 from nn_opt.schedule.defaults.gpu.elementwise import schedule_elements
 from nn_opt.schedule.defaults.gpu.groups import find_groups
 from nn_opt.schedule.defaults.gpu.plain import schedule_plain
+from nn_opt.schedule.defaults.gpu.product import schedule_product
+from nn_opt.schedule.defaults.gpu.products import product_of
 from nn_opt.schedule.defaults.gpu.rows import schedule_group
+from nn_opt.schedule.defaults.gpu.transposes import schedule_transposed
 from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.schedule import Schedule
 
@@ -19,10 +22,14 @@ def gpu_schedule(function: FuncOp, target: Target) -> Schedule:
     assert target.gpu is not None, "a target without a GPU has schedules of its own"
     schedule = Schedule(function)
     inline_stages(schedule)
+    for block in stages(function):
+        product = product_of(block)
+        if product is not None:
+            schedule_product(schedule, block, product, target.gpu)
     for group in find_groups(function, target.gpu):
         if len(group.blocks) > 1 or is_reduction(group.last):
             schedule_group(schedule, group, target.gpu)
-        else:
+        elif not schedule_transposed(schedule, group.last.stage.data, target.gpu):
             schedule_elements(schedule, group.last.stage.data, target.gpu)
     schedule_plain(schedule, target.gpu)
     return schedule
