@@ -30,12 +30,12 @@ def merge_contiguous(schedule: Schedule, stage: str) -> None:
     while True:
         loops = schedule.axes(stage)
         block = find_block(schedule.function, stage)
-        if len(loops) < 2 or not _runs_on(block, loops[-2], loops[-1]):
+        if len(loops) < 2 or not runs_on(block, loops[-2], loops[-1]):
             return
         schedule.fuse(loops[-2], loops[-1])
 
 
-def _runs_on(block: BlockOp, outer: ForOp, inner: ForOp) -> bool:
+def runs_on(block: BlockOp, outer: ForOp, inner: ForOp) -> bool:
     """Return whether each address moves through both loops as through one longer loop."""
     kinds = kinds_bound(outer, block) | kinds_bound(inner, block)
     wide = [loop for loop in (outer, inner) if loop.trips > 1]
@@ -93,7 +93,7 @@ def _lanes(block: BlockOp, trips: int, target: Target) -> int:
     """
     if is_reduction(block) or not any(isinstance(op, FORMULAS) for op in block.body.block.ops):
         return target.lanes
-    vectors = target.vector_registers // REGISTERS
+    vectors = max(1, target.vector_registers // REGISTERS)
     while vectors > 1 and trips < vectors * target.lanes:
         vectors //= 2
     return vectors * target.lanes

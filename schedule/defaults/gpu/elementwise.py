@@ -13,6 +13,7 @@ from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.schedule.defaults.elementwise import accesses, merge_contiguous
 from nn_opt.schedule.defaults.facts import step, vectorizable
 from nn_opt.schedule.defaults.gpu.grids import bind_elements, fuse_all
+from nn_opt.schedule.defaults.gpu.transposes import schedule_transposed
 from nn_opt.schedule.nest import access_exprs, find_block, ranges_of
 from nn_opt.schedule.schedule import Schedule
 
@@ -22,6 +23,8 @@ FEWEST = 4096  # elements that are enough for threads of a vector each
 
 def schedule_elements(schedule: Schedule, stage: str, gpu: Gpu) -> None:
     """Give each thread one element of a stage, or a vector of them."""
+    if schedule_transposed(schedule, stage, gpu):
+        return
     merge_contiguous(schedule, stage)
     loops = schedule.axes(stage)
     vector: ForOp | None = None
