@@ -135,7 +135,7 @@ class CKernels(GpuLanguage):
         space = self.array_spaces[buffer.space]
         aligned = self.aligned_array if buffer.aligned > 1 else ""
         word = self.stored_word(buffer.element)
-        return f"{space}{aligned}{word} {buffer.name}[{max(buffer.elements, 1)}];"
+        return f"{aligned}{space}{word} {buffer.name}[{max(buffer.elements, 1)}];"
 
     def table(self, buffer: Buffer, values: Sequence[str]) -> str:
         head = f"{self.array_spaces[Space.TABLE]}const {self.stored_word(buffer.element)}"
@@ -162,14 +162,15 @@ class CKernels(GpuLanguage):
         place = buffer.name if offset == "0" else f"({buffer.name} + {offset})"
         return f"({self.spaces[buffer.space]}{const}{word} *){place}"
 
-    def read_vector(self, buffer: Buffer, offset: str, lanes: int, *, aligned: bool) -> str | None:
-        return f"*{self.vector_pointer(buffer, offset, lanes)}" if aligned else None
+    def moves(self, buffer: Buffer, lanes: int, *, aligned: bool) -> bool:
+        return aligned
+
+    def read_vector(self, buffer: Buffer, offset: str, lanes: int, *, aligned: bool) -> str:
+        return f"*{self.vector_pointer(buffer, offset, lanes)}"
 
     def write_vector(
         self, buffer: Buffer, offset: str, lanes: int, value: str, *, aligned: bool
-    ) -> str | None:
-        if not aligned:
-            return None
+    ) -> str:
         return f"*{self.vector_pointer(buffer, offset, lanes)} = {value};"
 
     # The file

@@ -8,7 +8,7 @@
 // CUDA-NEXT:     const float *__restrict__ x,
 // CUDA-NEXT:     const float *__restrict__ w,
 // CUDA-NEXT:     float *__restrict__ out) {
-// CUDA-NEXT:   __shared__ __align__(16) float tile[512];
+// CUDA-NEXT:   __align__(16) __shared__ float tile[512];
 // CUDA-NEXT:   const int bx = blockIdx.x;
 // CUDA:          const float2 v = *(const float2 *)(w + 1024 * k + 64 * ty + 32 * bx + 2 * tx);
 // CUDA-NEXT:     *(float2 *)(tile + 32 * ty + 2 * tx) = v;
@@ -25,7 +25,7 @@
 // METAL-NEXT:     device float *out {{[[][[]}}buffer(2){{[]][]]}},
 // METAL-NEXT:     uint3 thread_place {{[[][[]}}thread_position_in_threadgroup{{[]][]]}},
 // METAL-NEXT:     uint3 block_place {{[[][[]}}threadgroup_position_in_grid{{[]][]]}}) {
-// METAL-NEXT:   threadgroup alignas(16) float tile[512];
+// METAL-NEXT:   alignas(16) threadgroup float tile[512];
 // METAL-NEXT:   const int bx = block_place.x;
 // METAL:          threadgroup_barrier(mem_flags::mem_threadgroup);
 // METAL:            acc_at0 = fma(a0, b.x, acc_at0);

@@ -14,7 +14,7 @@
 // CHECK-NEXT:     __global const float *restrict x,
 // CHECK-NEXT:     __global const float *restrict w,
 // CHECK-NEXT:     __global float *restrict out) {
-// CHECK-NEXT:   __local __attribute__((aligned(64))) float tile[512];
+// CHECK-NEXT:   __attribute__((aligned(64))) __local float tile[512];
 // CHECK-NEXT:   const int bx = get_group_id(0);
 // CHECK:        const int ty = get_local_id(1);
 // CHECK-NEXT:   float acc_at0, acc_at1, acc_at2, acc_at3;

@@ -141,6 +141,7 @@ def test_the_text_has_the_right_types():
         ("double v = 1.0;", "poisoned identifier"),
         ("threadgroup_barrier(mem_flags::mem_local);", "no member named 'mem_local'"),
         ("x[0] = y[0];", "undeclared identifier 'y'"),
+        ("threadgroup alignas(16) float s[4];", "an attribute list cannot appear here"),
     ],
 )
 def test_errors_of_types_are_found(body: str, said: str):

@@ -33,6 +33,7 @@ SEVERAL = re.compile(r"\[\[([^\[\]]*,[^\[\]]*)\]\]")
 HEAD = re.compile(r"((?:\[\[[^\[\]]*\]\]\s*|\bkernel\s+)+)void\s+(\w+)\s*\(")
 # A variable in threadgroup memory; pointers and references to such memory are not meant.
 SHARED = re.compile(r"\bthreadgroup\s+(?=[\w:<>, ]+\s+\w+\s*(?:\[|;|=))")
+POINTED = re.compile(r"\bthreadgroup\s+[\w:<>, ]+?\s*[*&]")
 MOST_BUFFERS = 31
 # clang's C++ for OpenCL has Metal's address spaces under other names.
 AS_OPENCL = ["-x", "clcpp", "-cl-std=CLC++2021", "-target", "spir64", "-fsyntax-only"]
@@ -148,6 +149,8 @@ def compile_metal(text: str) -> Program:
     plain = without_attributes(text)
     arguments = kernels_of(text)
     body = SHARED.sub("SIMT_SHARED ", plain)
+    if len(re.findall(r"\bthreadgroup\s", body)) > len(POINTED.findall(body)):
+        raise Broken("'threadgroup' stands where it is of neither a variable nor a pointer")
     calls = "".join(
         f"SIMT_PUBLIC void simt_kernel_{name}(void** holders) {{ (void)holders; "
         f"{name}({', '.join(argument.text() for argument in given)}); }}\n"
