@@ -32,8 +32,8 @@ class ConvertLoopToGpuPass(ModulePass):
 
     Needs: loop without blocks, for a target with a GPU. Leaves: gpu, and loop inside kernels; calls
     of kernels have become launches. Kernels are marked `gpu.lockstep`: they are right if each op is
-    done for all threads before the next, until insert-barriers has seen to the rest. Order: after all that looks at loops as such, before
-    insert-barriers and plan-memory.
+    done for all threads before the next, until insert-barriers has seen to the rest.
+    Order: after all that looks at loops as such, before insert-barriers and plan-memory.
     """
 
     name: ClassVar[str] = "convert-loop-to-gpu"  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from nn_opt.dialects import loop
+from nn_opt.dialects import gpu, loop
 from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.legality import require_one_block
 from nn_opt.ir.remarks import remark
+from nn_opt.ir.target import target_around
 from nn_opt.ir.types import memory_space
 from nn_opt.passes.plan_memory_callers import arena_as_argument, callees_first
 from nn_opt.passes.plan_memory_check import check_plan
@@ -21,6 +22,7 @@ from nn_opt.passes.plan_memory_declared import TEMPORARIES, places_in_place, tem
 from nn_opt.passes.plan_memory_in_place import Pair
 from nn_opt.passes.plan_memory_lifetimes import Steps, lifetime, uses_of
 from nn_opt.passes.plan_memory_offsets import (
+    ALIGNMENT,
     ATTRIBUTE,
     Interval,
     Plan,
@@ -36,6 +38,8 @@ from nn_opt.passes.plan_memory_scratch import (
 )
 
 NAME = "plan-memory"
+LAUNCHES = "nn.launches"  # on a module for a GPU: kernels that a run launches
+GPU_ALIGNMENT = 256  # bytes: where buffers of WebGPU may begin, and segments that CUDA loads
 ALIASES = "nn.aliases"  # on a kernel: arguments that may be the same buffer
 
 
@@ -49,6 +53,9 @@ class PlanMemoryPass(ModulePass):
     The body of a kernel may be elsewhere, if its declaration says what the plan needs:
     `nn.temporaries`, the buffers it must be given, and `nn.in_place`, the input and the result of
     each pair that may be one buffer. The plan's choice is in `nn.aliases`, also of such a kernel.
+
+    Launches of kernels on a GPU read and write what they are given. Buffers begin at multiples of
+    256 bytes there, and `nn.launches` says how many kernels a run launches.
 
     Order: after all that adds buffers, before convert-loop-to-llvm.
     """
@@ -88,6 +95,24 @@ def plan_main(module: ModuleOp, main: func.FuncOp, functions: Functions) -> None
     module.attributes[ATTRIBUTE] = plan.attribute()
     check_plan(module)
     report(main, plan)
+    if gpu.CONTAINER in module.attributes:
+        count_launches(module, main)
+
+
+def count_launches(module: ModuleOp, main: func.FuncOp) -> None:
+    """Note on the module how often a run launches a kernel."""
+    launches = sum(times_run(op) for op in main.walk() if isinstance(op, gpu.LaunchFuncOp))
+    module.attributes[LAUNCHES] = IntegerAttr(launches, i64)
+    remark(main, NAME, f"{launches} launches of kernels")
+
+
+def times_run(op: Operation) -> int:
+    """Return how often the loops around an op have it run."""
+    times, outer = 1, op.parent_op()
+    while outer is not None:
+        times *= outer.trips if isinstance(outer, loop.ForOp) else 1
+        outer = outer.parent_op()
+    return times
 
 
 def plan_caller(
@@ -125,14 +150,15 @@ def plan_function(main: func.FuncOp, kernels: Functions) -> Plan:
         else:
             buffers.append(Buffer(alloc, *span))
     groups = share_in_place(main, kernels, buffers, steps)
-    intervals = [group_interval(group) for group in groups]
+    unit = ALIGNMENT if target_around(main).gpu is None else GPU_ALIGNMENT
+    intervals = [group_interval(group, unit) for group in groups]
     offsets = place(intervals)
     placed = [
         (buffer, offset) for group, offset in zip(groups, offsets, strict=True) for buffer in group
     ]
     placed.sort(key=lambda item: (item[0].first, item[1]))
     rows = tuple(buffer.row(offset) for buffer, offset in placed)
-    plan = Plan(rows, lower_bound(intervals))
+    plan = Plan(rows, lower_bound(intervals), unit)
     if placed:
         write_views(main, placed, plan.size)
     return plan
@@ -157,11 +183,12 @@ class Buffer:
 Group = list[Buffer]  # buffers at the same place, one after the other
 
 
-def group_interval(group: Group) -> Interval:
-    """Return the place that a group takes."""
+def group_interval(group: Group, unit: int) -> Interval:
+    """Return the place that a group takes, in whole units of bytes."""
+    size = max(buffer.size for buffer in group)
     return Interval(
         group[0].alloc.buffer.data,
-        max(buffer.size for buffer in group),
+        -(-size // unit) * unit,
         min(buffer.first for buffer in group),
         max(buffer.last for buffer in group),
     )

@@ -49,11 +49,13 @@ class Plan:
 
     rows: tuple[Row, ...]
     lower_bound: int  # bytes in use at the busiest step
+    unit: int = ALIGNMENT  # bytes that each buffer takes a multiple of
 
     @property
     def size(self) -> int:
         """The bytes of the arena."""
-        return max([row.offset + aligned(row.size) for row in self.rows], default=0)
+        unit = self.unit
+        return max([row.offset + -(-row.size // unit) * unit for row in self.rows], default=0)
 
     def attribute(self) -> Attribute:
         """Return the plan as an attribute."""

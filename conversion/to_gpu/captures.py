@@ -8,12 +8,14 @@ from typing import NoReturn
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects import loop
+from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.types import memory_space, shape_of
+from nn_opt.ir.types import element_type, memory_space, shape_of
 
 TABLE = 64  # elements of a constant that a kernel keeps; longer ones are arguments
 
@@ -21,7 +23,7 @@ TABLE = 64  # elements of a constant that a kernel keeps; longer ones are argume
 def move_into(ops: Sequence[Operation], body: Block) -> list[SSAValue]:
     """Move statements to the end of a kernel's body; return the buffers that it is to be given."""
     captured = list(dict.fromkeys(_captured(ops)))
-    arguments = sorted(filter(_is_argument, captured), key=_place)
+    arguments = sorted(dict.fromkeys(filter(_is_argument, map(_whole, captured))), key=_place)
     inside: dict[SSAValue, SSAValue] = {}
     for value in arguments:
         inside[value] = body.insert_arg(value.type, len(body.args))
@@ -36,6 +38,28 @@ def move_into(ops: Sequence[Operation], body: Block) -> list[SSAValue]:
             if any(operand in inside for operand in inner.operands):
                 inner.operands = [inside.get(operand, operand) for operand in inner.operands]
     return arguments
+
+
+def take_views(body: Block) -> None:
+    """Give a kernel a view of a buffer, instead of the buffer, if it only uses that view."""
+    for argument in body.args:
+        users = [use.operation for use in argument.uses]
+        views = [user for user in users if isinstance(user, loop.ViewOp)]
+        types = {view.result.type for view in views}
+        if len(types) != 1 or len(views) < len(users):
+            continue
+        (type_,) = types
+        if any(view.start != AffineExpr.constant(0) for view in views) or byte_size(
+            type_
+        ) != byte_size(argument):
+            continue
+        new = body.insert_arg(type_, argument.index)
+        new.name_hint = argument.name_hint
+        for view in views:
+            view.result.replace_all_uses_with(new)
+            view.detach()
+            view.erase()
+        body.erase_arg(argument)
 
 
 def _captured(ops: Sequence[Operation]) -> Iterator[SSAValue]:
@@ -58,6 +82,15 @@ def _is_argument(value: SSAValue) -> bool:
         return False
     small = math.prod(shape_of(value)) <= TABLE
     return not (isinstance(value.owner, loop.ConstantOp) and small)
+
+
+def _whole(value: SSAValue) -> SSAValue:
+    """Return the buffer that a value is a fixed part of: a kernel is given each buffer once."""
+    while isinstance(view := value.owner, loop.ViewOp) and not view.indices:
+        if element_type(view.source) != element_type(value):
+            break
+        value = view.source
+    return value
 
 
 def _place(value: SSAValue) -> tuple[bool, int]:

@@ -12,7 +12,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_gpu.buffers import give_each_its_own
-from nn_opt.conversion.to_gpu.captures import move_into
+from nn_opt.conversion.to_gpu.captures import move_into, take_views
 from nn_opt.conversion.to_gpu.device import fill_kernel
 from nn_opt.conversion.to_gpu.kernels import Kernels
 from nn_opt.dialects import gpu, loop
@@ -90,13 +90,15 @@ class Host:
         with located(ops[0]):
             body = Block()
             arguments = move_into(ops, body)
+            take_views(body)
             kernel = fill_kernel(name, body, nodes_in(ops))
             self.kernels.functions.append(kernel)
-            launch = self.launch_of(kernel, arguments)
+            views, passed = viewed(arguments, kernel)
+            launch = self.launch_of(kernel, passed)
         if following is None:
-            block.add_op(launch)
+            block.add_ops([*views, launch])
         else:
-            block.insert_op_before(launch, following)
+            block.insert_ops_before([*views, launch], following)
 
     def launch_of(self, kernel: gpu.FuncOp, arguments: Sequence[SSAValue]) -> gpu.LaunchFuncOp:
         """Return the launch of a kernel."""
@@ -121,6 +123,20 @@ class Host:
             entry.insert_op_before(constant, entry.first_op)
             self.numbers[value] = constant.result
         return self.numbers[value]
+
+
+def viewed(
+    buffers: Sequence[SSAValue], kernel: gpu.FuncOp
+) -> tuple[list[Operation], list[SSAValue]]:
+    """Return the views that give buffers the types that a kernel takes, and what to pass to it."""
+    views: list[Operation] = []
+    passed: list[SSAValue] = []
+    for buffer, argument in zip(buffers, kernel.arguments, strict=True):
+        if buffer.type != argument.type:
+            views.append(loop.ViewOp(buffer, argument.type))
+            buffer = views[-1].results[0]
+        passed.append(buffer)
+    return views, passed
 
 
 def runs_on_host(nest: loop.ForOp) -> bool:
