@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -36,7 +36,7 @@ class Kind:
 # what loops are laid out for in source text.
 NATIVE, PROCESSORS = ("machine",), ("machine", "bare")
 C, JS = ("c", "machine", "bare", "plan"), ("js", "machine", "plan")
-HOST = "cpu"
+HOST, GPU = "cpu", "gpu_source:kernels"
 KINDS: Mapping[str, Kind] = {
     ".ll": Kind("LLVM IR of the code alone", (*PROCESSORS, "wasm"), HOST, "machine_code:llvm_ir"),
     ".s": Kind("assembly of the code alone", (*PROCESSORS, "wasm"), HOST, "machine_code:assembly"),
@@ -46,14 +46,21 @@ KINDS: Mapping[str, Kind] = {
     ),
     ".c": Kind("C99 without dependencies, and a header", C, "c", "c_source:source"),
     ".mjs": Kind("ES module without dependencies, and its weights", JS, "js", "web:module"),
+    ".cl": Kind("OpenCL kernels, launch plan, weights", ("opencl",), "opencl", GPU),
+    ".cu": Kind("CUDA kernels, launch plan, weights", ("cuda",), "cuda", GPU),
+    ".metal": Kind("Metal kernels, launch plan, weights", ("metal",), "metal", GPU),
     ".html": Kind("a page that runs the model, all inside", JS, "js", "page:page"),
 }
 # What a folder holds, by the family of the target; the file in it that the rest is named after.
+HOSTED = "gpu_source:folder"
 FOLDERS: Mapping[str, tuple[str, Kind]] = {
     "machine": ("lib{}.so", KINDS[".so"]),
     "bare": ("{}.o", KINDS[".o"]),
     "c": ("{}.c", KINDS[".c"]),
     "js": ("{}.mjs", KINDS[".mjs"]),
+    "opencl": ("{}.cl", replace(KINDS[".cl"], maker=HOSTED)),
+    "cuda": ("{}.cu", replace(KINDS[".cu"], maker=HOSTED)),
+    "metal": ("{}.metal", replace(KINDS[".metal"], maker=HOSTED)),
 }
 
 
