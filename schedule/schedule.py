@@ -12,7 +12,17 @@ from xdsl.ir import Operation, SSAValue
 from nn_opt.dialects import sched
 from nn_opt.dialects.loop import ForOp
 from nn_opt.ir.locations import is_unknown, located
-from nn_opt.schedule import axes, inline, loops, moves, reduction, shared, storage, tensorize
+from nn_opt.schedule import (
+    axes,
+    fission,
+    inline,
+    loops,
+    moves,
+    reduction,
+    shared,
+    storage,
+    tensorize,
+)
 from nn_opt.schedule import reindex as reindexing
 from nn_opt.schedule import rfactor as factoring
 from nn_opt.schedule.nest import blocks_in, find_block, loop_name, loops_around, refuse
@@ -62,6 +72,12 @@ class Schedule:
         result = loops.fuse(outer, inner)
         self._replace([outer, inner], op, [result])
         return result
+
+    def fission(self, loop: ForOp) -> None:
+        """Give each statement of a loop's body a loop of its own; `axes` has the new handles."""
+        op = sched.FissionOp(self._handle(loop))
+        fission.fission(loop)
+        self._record(op)
 
     def join(self, *nest: ForOp) -> ForOp:
         """Make nested loops, and the axes that they run, one; return it. See `schedule.axes`."""

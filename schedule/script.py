@@ -79,6 +79,7 @@ MAKERS: dict[type[Operation], Callable[[Schedule, Any, Loops], Loops]] = {
 }
 ACTIONS: dict[type[Operation], Callable[[Schedule, Any, Loops], object]] = {
     sched.PadOp: lambda s, op, loops: s.pad(loops[0], _number(op.factor)),
+    sched.FissionOp: lambda s, op, loops: s.fission(loops[0]),
     sched.ReorderOp: lambda s, op, loops: s.reorder(*loops),
     sched.UnrollOp: lambda s, op, loops: s.unroll(loops[0]),
     sched.VectorizeOp: lambda s, op, loops: s.vectorize(loops[0]),

@@ -231,6 +231,13 @@ class UnrollOp(_Annotation):
 
 
 @irdl_op_definition
+class FissionOp(_Annotation):
+    """Give each statement in the loop's body a loop of its own."""
+
+    name = "sched.fission"
+
+
+@irdl_op_definition
 class VectorizeOp(_Annotation):
     """Turn the loop's iterations into lanes of a vector."""
 

@@ -27,6 +27,7 @@ from nn_opt.schedule.defaults.gpu.grids import (
     fuse_all,
 )
 from nn_opt.schedule.defaults.gpu.groups import SHARED_PART, Group, row_bytes, stored_axes
+from nn_opt.schedule.defaults.gpu.splits import is_split, schedule_split
 from nn_opt.schedule.defaults.sums import start_before_row
 from nn_opt.schedule.nest import (
     access_exprs,
@@ -53,6 +54,8 @@ def schedule_group(schedule: Schedule, group: Group, gpu: Gpu) -> None:
     """Schedule stages over the same rows as one kernel."""
     if group.rows and runs_in_threads(group):
         _run_in_threads(schedule, group, gpu)
+    elif is_split(group):
+        schedule_split(schedule, group, gpu)
     else:
         _run_in_blocks(schedule, group, gpu)
 
@@ -161,9 +164,7 @@ def _bind_rows(schedule: Schedule, group: Group, names: list[str], across: int, 
     """Give blocks the rows of the last stage; return the loop in which the others are computed."""
     outer, inner = _rows_outside(schedule, names[-1], list(group.rows))
     if not outer:
-        alone = schedule.split(inner[0], inner[0].trips)[0]
-        schedule.bind(alone, ForKind.BLOCK_X)
-        return alone
+        return bind_blocks(schedule, schedule.split(inner[0], inner[0].trips)[0], gpu)
     count = _rows_at_once(group, outer[-1].trips, across, gpu)
     home: ForOp | None = None
     if count > 1:

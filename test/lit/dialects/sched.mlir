@@ -49,6 +49,8 @@ sched.script for @conv {
   sched.storage_align "conv.in0" to 32 offset 4
   // CHECK-NEXT: sched.double_buffer "conv.in0" at %nf
   sched.double_buffer "conv.in0" at %nf
+  // CHECK-NEXT: sched.fission %nf
+  sched.fission %nf
   // CHECK-NEXT: sched.pad %nf to 8
   sched.pad %nf to 8
   // CHECK-NEXT: %j = sched.join %nf, %c

@@ -177,6 +177,13 @@ def factor_in_a_row(s: Schedule) -> None:
     s.set_scope(parts, "stack")
 
 
+def factor_then_fission(s: Schedule) -> None:
+    s.rfactor("sum", s.split(s.axes("sum")[1], 7)[0])
+    s.fission(s.axes("sum")[0])
+    assert s.axes("sum")[0] is not s.axes("sum.parts")[0]
+    s.bind(s.axes("sum.parts")[0], "block_x")
+
+
 SCRIPTS: list[tuple[str, Script]] = [
     (MATMUL, split_evenly),
     (MATMUL, split_with_tail),
@@ -202,6 +209,7 @@ SCRIPTS: list[tuple[str, Script]] = [
     (SOFTMAX, factor_a_sum),
     (SUM_2D, factor_fused_sum),
     (PLACES, factor_a_sum),
+    (PLACES, factor_then_fission),
     (SOFTMAX, factor_with_a_tail_twice),
     (MATMUL, factor_products),
     (SOFTMAX, factor_in_a_row),
@@ -243,6 +251,7 @@ def vectorize_twice(s: Schedule) -> None:
 
 
 REFUSALS: list[tuple[str, Script, str]] = [
+    (PLACES, lambda s: s.fission(s.axes("sum")[1]), "%k is no independent axis of 'sum'"),
     (MATMUL, lambda s: s.split(s.axes("matmul")[1], 4, "exact"), "4 does not divide the 21"),
     (
         MATMUL,
@@ -405,3 +414,15 @@ def test_bind_refuses_blocks_that_write_the_same():
     schedule.compute_at("exp", schedule.axes("sum")[1])
     with pytest.raises(PassFailedException, match="carries the reduction of 'sum'"):
         schedule.bind(schedule.axes("sum")[1], "block_y")
+
+
+def test_fission_keeps_together_what_belongs_together():
+    running = Schedule(loops(PLACES)[2])
+    running.decompose_init("sum", running.axes("sum")[1])
+    with pytest.raises(PassFailedException, match="'sum' writes what an earlier stage uses"):
+        running.fission(running.axes("sum")[0])
+    row = Schedule(loops(SOFTMAX)[2])
+    row.compute_at("sum", row.axes("div")[0])
+    row.set_scope("sum", "stack")
+    with pytest.raises(PassFailedException, match=r"fission: %i holds a loop\.alloc"):
+        row.fission(row.axes("div")[0])
