@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Data, Operation, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -18,6 +18,7 @@ from nn_opt.ir.target import Gpu
 LIMITS = "gpu.limits"  # of a gpu.module
 CONTAINER = "gpu.container_module"  # of a module that has gpu.modules
 LOCKSTEP = "gpu.lockstep"  # of a gpu.func: no barriers yet, each op is done for all threads at once
+ATTRIBUTIONS = "workgroup_attributions"  # of what has a body: how many shared buffers it names
 NODES = "nn.nodes"  # of a kernel and its launches: the model's nodes
 
 
@@ -184,6 +185,13 @@ def _parse_triple(parser: AttrParser, name: str) -> tuple[int, int, int]:
     if len(numbers) != 3:
         parser.raise_error(f"{name} has {len(numbers)} numbers, expected 3: x, y, z")
     return numbers[0], numbers[1], numbers[2]
+
+
+def drop_no_buffers(op: Operation) -> None:
+    """Let a body without shared buffers say nothing of it, where MLIR's generic form says 0."""
+    count = op.attributes.get(ATTRIBUTIONS)
+    if isinstance(count, IntegerAttr) and not count.value.data:
+        del op.attributes[ATTRIBUTIONS]
 
 
 def nodes_attr(nodes: Sequence[str]) -> ArrayAttr[StringAttr]:

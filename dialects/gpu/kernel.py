@@ -40,13 +40,21 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from nn_opt.dialects.gpu.attributes import LIMITS, NODES, LimitsAttr, nodes_attr, nodes_of
+from nn_opt.dialects.gpu.attributes import (
+    ATTRIBUTIONS,
+    LIMITS,
+    NODES,
+    LimitsAttr,
+    drop_no_buffers,
+    nodes_attr,
+    nodes_of,
+)
 from nn_opt.dialects.gpu.limits import Demand, shared_allocs, shared_bytes
 from nn_opt.ir.diagnostics import Complaints, complaint
 from nn_opt.ir.target import Gpu
 
 _SIZES = ("known_block_size", "known_grid_size")
-_HIDDEN = ("sym_name", "gpu.kernel", "workgroup_attributions")
+_HIDDEN = ("sym_name", "gpu.kernel", ATTRIBUTIONS)
 
 
 @irdl_op_definition
@@ -142,6 +150,10 @@ class FuncOp(IRDLOperation):
                 "known_grid_size": _sizes(grid),
             },
         )
+
+    def __post_init__(self) -> None:
+        drop_no_buffers(self)
+        super().__post_init__()
 
     @property
     def arguments(self) -> Sequence[BlockArgument]:
@@ -252,7 +264,7 @@ class FuncOp(IRDLOperation):
         types = [argument.type for argument in inputs]
         op = cls(name, types, body, kernel=kernel, outputs=outputs)
         if workgroup:
-            op.attributes["workgroup_attributions"] = IntegerAttr(len(workgroup), i64)
+            op.attributes[ATTRIBUTIONS] = IntegerAttr(len(workgroup), i64)
         for key, value in attributes.data.items() if attributes else ():
             (op.properties if key in _SIZES else op.attributes)[key] = value
         return op

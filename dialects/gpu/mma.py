@@ -221,6 +221,7 @@ class MmaComputeOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> MmaComputeOp:
+        at = parser.pos
         names = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, parser.parse_unresolved_operand
         )
@@ -231,7 +232,8 @@ class MmaComputeOp(IRDLOperation):
         types = [*factors, parser.parse_type()]
         values = parser.resolve_operands(names, types, parser.pos)
         if len(values) != 3:
-            parser.raise_error(f"multiplies {len(values)} fragments, expected 3")
+            problem = f"multiplies {len(values)} fragments, expected 3"
+            parser.raise_error(problem, at, parser.pos)
         op = cls(*values)
         for name in ("a_transpose", "b_transpose"):
             if name in attributes:
@@ -273,9 +275,10 @@ class MmaConstantOp(IRDLOperation):
         name = parser.parse_unresolved_operand()
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
+        at = parser.pos
         type_ = parser.parse_type()
         if not isinstance(type_, MmaMatrixType):
-            parser.raise_error(f"fills {type_}, expected !gpu.mma_matrix")
+            parser.raise_error(f"fills {type_}, expected !gpu.mma_matrix", at, parser.pos)
         op = cls(parser.resolve_operand(name, type_.element_type), type_)
         op.attributes |= attributes
         return op

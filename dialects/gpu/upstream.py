@@ -13,6 +13,7 @@ from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from nn_opt.dialects.gpu.attributes import drop_no_buffers
 from nn_opt.dialects.gpu.launch import parse_async, print_async
 
 FORMATS: dict[Any, str] = {
@@ -33,6 +34,12 @@ def use_formats() -> None:
     launch: Any = gpu.LaunchOp
     launch.parse = classmethod(_parse_launch)
     launch.print = _print_launch
+    launch.__post_init__ = _launch_post_init
+
+
+def _launch_post_init(self: gpu.LaunchOp) -> None:
+    drop_no_buffers(self)
+    IRDLOperation.__post_init__(self)
 
 
 def _parser(program: FormatProgram) -> Any:

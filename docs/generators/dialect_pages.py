@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
 
+from nn_opt.dialects.gpu import Gpu
 from nn_opt.dialects.graph import Graph, layouts, shapes
 from nn_opt.dialects.llvm import LLVM
 from nn_opt.dialects.loop import Loop
@@ -34,7 +35,7 @@ from nn_opt.dialects.sched import Sched
 from nn_opt.dialects.tensor import Tensor
 
 ROOT = Path(__file__).resolve().parents[2]
-DIALECTS = (Graph, Tensor, Loop, Sched, LLVM)
+DIALECTS = (Graph, Tensor, Loop, Gpu, Sched, LLVM)
 WRITTEN = "Written by `docs/generate.py` from the definitions of the ops"
 INDEX = f"""# Dialects
 
@@ -45,7 +46,7 @@ A module mixes ops of several dialects; each level of lowering has one of its ow
 {{rows}}
 
 Beside them stand the dialects of xDSL that mean what they mean in MLIR: `builtin`, `func`, `arith`,
-`math`, `memref`, `vector`, `scf`, `cf`, and `llvm`, which has some ops more here. `nn-opt
+`math`, `memref`, `vector`, `scf`, `cf`, and `llvm` and `gpu`, which have some ops more here. `nn-opt
 --show-dialects` lists them, `nn-opt --show-dialects=graph` the ops of one. [The syntax of the
 IR](ir-syntax.md) is MLIR's.
 
@@ -92,7 +93,7 @@ def dialect_page(dialect: Dialect) -> str:
     ]
     if types := [a for a in dialect.attributes if a.__module__.startswith("nn_opt.")]:
         parts.append("## Attributes and types\n")
-        parts += [f"- `{attribute.name}`: {document(attribute)}" for attribute in types]
+        parts += [f"- `{attribute.name}`: {item(document(attribute))}" for attribute in types]
         parts.append("")
     examples = example_lines(dialect)
     families: dict[str, list[type[IRDLOperation]]] = {}
@@ -105,6 +106,11 @@ def dialect_page(dialect: Dialect) -> str:
     if dialect is Graph:
         parts += shape_rules()
     return "\n".join([*parts, f"{WRITTEN}; the examples are from the tests.\n"])
+
+
+def item(text: str) -> str:
+    """Return a text as it stands in a list: its further lines belong to the item."""
+    return text.replace("\n", "\n  ").replace("\n  \n", "\n\n")
 
 
 def shape_functions() -> dict[str, str]:

@@ -146,6 +146,71 @@ def test_our_llvm_dialect_adds_what_mlir_has():
     round_trip([parsed(text)])
 
 
+def test_our_gpu_dialect_is_in_the_syntax_of_mlir():
+    """All operations of MLIR's gpu dialect that kernels and their hosts are made of."""
+    text = """
+      module attributes {gpu.container_module} {
+        gpu.module @k {
+          gpu.func @f(%x: memref<4xf32>, %y: f32) workgroup(%t: memref<8xf32>) private(%p: memref<1xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+            %bx = gpu.block_id x
+            %tx = gpu.thread_id y upper_bound 32
+            %bd = gpu.block_dim z
+            %gd = gpu.grid_dim x
+            %gi = gpu.global_id x
+            %l = gpu.lane_id
+            %sg = gpu.subgroup_id : index
+            %ss = gpu.subgroup_size : index
+            %ns = gpu.num_subgroups upper_bound 4 : index
+            %c = arith.constant 1 : i32
+            %s, %v = gpu.shuffle xor %y, %c, %c : f32
+            %r, %w = gpu.rotate %y, 4, 16 : f32
+            %a = gpu.subgroup_reduce add %y : (f32) -> f32
+            %b = gpu.subgroup_reduce maximumf %y uniform cluster(size = 4, stride = 2) : (f32) -> f32
+            %d = gpu.subgroup_broadcast %y, first_active_lane : f32
+            %e = gpu.subgroup_broadcast %y, specific_lane %c : f32
+            %g = gpu.all_reduce add %y uniform {
+            } : (f32) -> f32
+            %h = gpu.all_reduce %y {
+            ^bb0(%i: f32, %j: f32):
+              %k = arith.mulf %i, %j : f32
+              gpu.yield %k : f32
+            } : (f32) -> f32
+            gpu.barrier
+            gpu.return
+          }
+          gpu.func @m(%x: memref<32x32xf16>, %z: memref<32x32xf32>, %i: index, %v: f32) kernel {
+            %a = gpu.subgroup_mma_load_matrix %x[%i, %i] {leadDimension = 32 : index} : memref<32x32xf16> -> !gpu.mma_matrix<16x16xf16, "AOp">
+            %b = gpu.subgroup_mma_load_matrix %x[%i, %i] {leadDimension = 32 : index, transpose} : memref<32x32xf16> -> !gpu.mma_matrix<16x16xf16, "BOp">
+            %c = gpu.subgroup_mma_constant_matrix %v : !gpu.mma_matrix<16x16xf32, "COp">
+            %d = gpu.subgroup_mma_compute %a, %b, %c {b_transpose} : !gpu.mma_matrix<16x16xf16, "AOp">, !gpu.mma_matrix<16x16xf16, "BOp"> -> !gpu.mma_matrix<16x16xf32, "COp">
+            %e = gpu.subgroup_mma_elementwise addf %d, %c : (!gpu.mma_matrix<16x16xf32, "COp">, !gpu.mma_matrix<16x16xf32, "COp">) -> !gpu.mma_matrix<16x16xf32, "COp">
+            gpu.subgroup_mma_store_matrix %e, %z[%i, %i] {leadDimension = 32 : index} : !gpu.mma_matrix<16x16xf32, "COp">, memref<32x32xf32>
+            gpu.return
+          }
+        }
+        func.func @main(%x: memref<4xf32>, %f: f32, %i: i32, %r: memref<*xf32>) {
+          %c = arith.constant 1 : index
+          %n = arith.constant 32 : index
+          %t = gpu.wait async
+          gpu.launch_func @k::@f blocks in (%c, %c, %c) threads in (%n, %c, %c) dynamic_shared_memory_size %i args(%x : memref<4xf32>, %f : f32)
+          %u = gpu.launch_func async [%t] @k::@f blocks in (%c, %c, %c) threads in (%n, %c, %c) args(%x : memref<4xf32>, %f : f32)
+          %a, %w = gpu.alloc async [%u] (%c) : memref<?xf32>
+          %b = gpu.alloc host_shared () : memref<4xf32>
+          gpu.wait [%w]
+          gpu.memcpy %b, %x : memref<4xf32>, memref<4xf32>
+          gpu.dealloc %b : memref<4xf32>
+          gpu.launch blocks(%bx, %by, %bz) in (%gx = %c, %gy = %c, %gz = %c) threads(%tx, %ty, %tz) in (%sx = %c, %sy = %c, %sz = %c) {
+            gpu.terminator
+          }
+          gpu.host_register %r : memref<*xf32>
+          gpu.host_unregister %r : memref<*xf32>
+          gpu.set_default_device %i
+          func.return
+        }
+      }"""
+    round_trip([parsed(text)])
+
+
 def test_our_patterns_are_patterns_of_mlir():
     require_tools()
     rules = LIT / "passes" / "Inputs" / "apply-pdl" / "rules.pdl"
