@@ -14,6 +14,7 @@ from nn_opt.dialects import graph
 from nn_opt.ir.rewriting import rewrite
 from nn_opt.ir.target import Target, target_of
 from nn_opt.ir.types import element_type, is_static, shape_of
+from nn_opt.schedule.defaults.facts import LONGEST_VECTOR
 from nn_opt.schedule.defaults.tile_shapes import product_tile
 
 PANEL_VECTORS = (2, 1)  # of narrow numbers, as wide as their tile of several rows, or half of it
@@ -41,7 +42,8 @@ class PackWeights(RewritePattern):
             return
         rows, (_, columns) = prod(shape_of(op.a)[:-1]), shape
         _, vectors = product_tile(rows, columns, self.target)
-        panel = vectors * self.target.lanes
+        tile = vectors * self.target.lanes
+        panel = tile * -(-LONGEST_VECTOR // tile)
         if prod(shape) * 4 <= self.target.l1_bytes or columns < self.target.lanes:
             return
         large = prod(shape) * 4 > 2 * self.target.l2_bytes
@@ -90,10 +92,12 @@ class PackMatmulsPass(ModulePass):
     """Needs: graph. Keeps: graph. Order: after fold-scale-axis; before fold-constants, which packs.
 
     Rows of a wide matrix lie far apart, in other pages and at equal places of the cache; a panel
-    lies in one piece.
+    lies in one piece. A GPU reads rows of tiles at once, so that nothing is packed for it.
     """
 
     name = "pack-matmuls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, TurnRow(target_of(op)), PackWeights(target_of(op)))
+        target = target_of(op)
+        packs = [PackWeights(target)] if target.gpu is None else []
+        rewrite(op, TurnRow(target), *packs)

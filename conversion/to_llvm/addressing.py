@@ -20,12 +20,13 @@ from xdsl.ir.affine import (
 from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.conversion.to_llvm.indices import Atom, Form, combine, form_of
 from nn_opt.conversion.to_llvm.machine import POINTER
-from nn_opt.dialects.llvm import GEPOp, bool_like
+from nn_opt.dialects.llvm import FLAGS, GEPOp, bool_like
 from nn_opt.dialects.loop import BACKWARDS, ForOp
 from nn_opt.ir.affine import Linear, Range, linear
 
 ONE_VALUE = DenseArrayBase.from_list(i32, [GEP_USE_SSA_VAL])
 NO_FLAGS = IntegerAttr(0, i32)
+FORWARD = IntegerAttr(FLAGS["nuw"], i32)
 
 
 def evaluate(code: Code, source: Linear, indices: Sequence[SSAValue]) -> Form:
@@ -125,6 +126,11 @@ def _offset_properties(element: Attribute, offset: int) -> dict[str, Attribute]:
     return {"rawConstantIndices": raw, "elem_type": element, "noWrapFlags": NO_FLAGS}
 
 
+@lru_cache(maxsize=4096)
+def _forward_properties(element: Attribute, offset: int) -> dict[str, Attribute]:
+    return {**_offset_properties(element, offset), "noWrapFlags": FORWARD}
+
+
 def moving_pointer(code: Code, pointer: SSAValue, element: Attribute, form: Form) -> SSAValue:
     """Return the pointer without the form's constant, one step for each loop, shared."""
     if not form.terms:
@@ -140,16 +146,24 @@ def _stepped_pointer(code: Code, pointer: SSAValue, element: Attribute, form: Fo
         value, unit = atom.value, factor
         if factor < 1:
             value, unit = code.share(llvm.MulOp, (value, code.integer(factor)), code.index), 1
+        before = pointer
         pointer = code.share(
             GEPOp, (pointer, value), POINTER, _step_properties(element, unit), (element, unit)
         )
+        if factor < 0 or atom.range[0] < 0 or before in code.unbounded:
+            code.unbounded.add(pointer)
     return pointer
 
 
 def offset_pointer(code: Code, pointer: SSAValue, element: Attribute, offset: int) -> SSAValue:
-    """Return the pointer moved by a constant; LLVM folds it into the access that follows."""
+    """Return the pointer moved by a constant; LLVM folds it into the access that follows.
+
+    Where accesses do not wrap around, it has to know that the sum does not, either.
+    """
     if not offset:
         return pointer
+    if offset > 0 and code.unit.target.adds_offsets and pointer not in code.unbounded:
+        return code.emit(GEPOp, (pointer,), POINTER, _forward_properties(element, offset))
     if not -(1 << 31) < offset < 1 << 31:
         value = code.integer(offset)
         return code.emit(GEPOp, (pointer, value), POINTER, _step_properties(element, 1))

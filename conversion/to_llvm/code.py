@@ -122,6 +122,7 @@ class Code:
         self.scalars: dict[SSAValue, SSAValue] = {}
         self.buffers: dict[SSAValue, Buffer] = {}
         self.registers: dict[SSAValue, Registers] = {}
+        self.unbounded: set[SSAValue] = set()  # pointers that may lie before their buffer
         self.atoms: dict[SSAValue, Atom] = {}
         # Constants by where their attributes are, or by their text; with what has to stay there.
         self.constants: dict[tuple[int, int], tuple[SSAValue, object]] = {}

@@ -6,7 +6,7 @@ A superset of xDSL's dialect of the same name, loaded in its place.
 from xdsl.dialects.llvm import LLVM as UPSTREAM
 from xdsl.ir import Dialect
 
-from nn_opt.dialects.llvm.address import GEPOp
+from nn_opt.dialects.llvm.address import FLAGS, GEPOp
 from nn_opt.dialects.llvm.ops import (
     ExtractElementOp,
     FCmpOp,
@@ -19,6 +19,7 @@ from nn_opt.dialects.llvm.ops import (
 )
 
 __all__ = [
+    "FLAGS",
     "LLVM",
     "ExtractElementOp",
     "FCmpOp",

@@ -67,6 +67,7 @@ class Target:
     halves: bool = True  # instructions convert binary16 numbers
     rounds: bool = True  # instructions round floats to whole ones, up, down and to nearest
     vscale: int = 0  # least length of SVE's vectors in units of 128 bits; 0: not used
+    writes_out_sums: bool = True  # code for some steps of a sum keeps few factors in registers
     gpu: Gpu | None = None  # where kernels run, unless on the CPU
 
     @property
@@ -83,6 +84,16 @@ class Target:
     def has_threads(self) -> bool:
         """Whether the pool of threads runs there: on Linux, with 64-bit pointers."""
         return "-linux" in self.triple and self.architecture in _THREADED
+
+    @property
+    def accumulators(self) -> int:
+        """How many vectors of sums a tile has, with room for what feeds them."""
+        return 16 if self.vector_registers >= 32 else 12 if self.vector_registers >= 16 else 8
+
+    @property
+    def adds_offsets(self) -> bool:
+        """Whether an access adds a constant to its address without wrapping around."""
+        return self.architecture.startswith("wasm")
 
     @property
     def folds_loads(self) -> bool:
@@ -109,7 +120,13 @@ _SIMD = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
 _RVA = "+m,+a,+f,+d,+c"  # RV64GC
 _BARE: dict[str, Any] = {"fuses": False, "halves": False, "rounds": False}
 _OLD_X86: dict[str, Any] = {"fuses": False, "halves": False}
-_WEB: dict[str, Any] = {"pointer_bits": 32, "halves": False, "fuses": False}
+_WEB: dict[str, Any] = {
+    "pointer_bits": 32,
+    "halves": False,
+    "fuses": False,
+    # LLVM puts all products of one sum side by side, with their factors in variables of their own
+    "writes_out_sums": False,
+}
 TARGETS = {
     "x86-64": Target("x86-64", _X86, "x86-64", "", 16, 16, **_BARE),
     "x86-64-v2": Target("x86-64-v2", _X86, "x86-64-v2", "", 16, 16, **_OLD_X86),
@@ -135,8 +152,8 @@ TARGETS = {
     ),
     "riscv64": Target("riscv64", _RISCV, "generic-rv64", _RVA, 8, 32, abi="lp64d", halves=False),
     "rvv": Target("rvv", _RISCV, "generic-rv64", f"{_RVA},+v", 16, 32, abi="lp64d", halves=False),
-    "wasm": Target("wasm", _WASM, "mvp", _SIMD, 16, 16, **_WEB),
-    "wasm-relaxed": Target("wasm-relaxed", _WASM, "mvp", f"{_SIMD},+relaxed-simd", 16, 16, **_WEB),
+    "wasm": Target("wasm", _WASM, "mvp", _SIMD, 16, 12, **_WEB),
+    "wasm-relaxed": Target("wasm-relaxed", _WASM, "mvp", f"{_SIMD},+relaxed-simd", 16, 12, **_WEB),
 }
 DEFAULT = TARGETS["x86-64-v4"]
 _WIDE = 2**31 - 1  # blocks along x

@@ -24,7 +24,7 @@ from nn_opt.schedule.intrinsics import INTRINSICS, Intrinsic
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, loops_around, read
 from nn_opt.schedule.schedule import Schedule
 
-ACCUMULATORS = {32: 20, 16: 8}  # of so many registers: 24, with what is repeated, spill
+ACCUMULATORS = {32: 20, 16: 8, 12: 8}  # of so many registers: 24, with what is repeated, spill
 COLUMNS = (2, 3)  # vectors that share what is repeated, if so many divide all
 UNROLLED = 8  # groups a turn: all channels of a block
 

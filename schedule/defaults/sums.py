@@ -85,7 +85,7 @@ def schedule_sum(schedule: Schedule, stage: str, target: Target) -> None:
 def _accumulators(block: BlockOp, target: Target) -> int:
     """Return how many vectors a row is summed in: each that has a formula needs more registers."""
     if any(isinstance(op, FORMULAS) for op in block.body.block.ops):
-        return min(VECTORS, target.vector_registers // REGISTERS)
+        return max(1, min(VECTORS, target.vector_registers // REGISTERS))
     return VECTORS
 
 

@@ -137,7 +137,7 @@ def group_of(
     The input of one product, `channels` bytes a tile, stays in L1 over all filters. Products of
     `pairs` are so fast that each load of the input has to serve two blocks of filters.
     """
-    registers = 16 if target.vector_registers >= 32 else 12
+    registers = target.accumulators
     if shared := pairs and filters % 2 == 0:
         registers = ACCUMULATORS[target.vector_registers] // 2
     fitting = max(1, min(registers, target.l1_bytes * 3 // 4 // channels))
@@ -170,7 +170,8 @@ def _tile_products(
     qo, qi = schedule.split(q, group.columns)
     fo, fv = schedule.split(fo, group.vectors)
     ci, *pair = schedule.split(ci, sizes_of(intrinsic)[1]) if intrinsic else (ci,)
-    reduce = [co, *schedule.split(ci, 4)] if ci.trips % 4 == 0 else [co, ci]
+    in_fours = target.writes_out_sums and ci.trips % 4 == 0
+    reduce = [co, *schedule.split(ci, 4)] if in_fours else [co, ci]
     schedule.reorder(n, po, qo, a, b, part, fo, *reduce, pi, qi, fv, fi, *pair)
     if len(reduce) == 3:
         schedule.unroll(reduce[-1])
