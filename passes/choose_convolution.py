@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.winograd import ALGORITHMS, FILTER, Winograd
 from nn_opt.ir.remarks import remark
+from nn_opt.ir.target import target_of
 from nn_opt.ir.types import element_type, is_static, shape_of
 
 # One core with 512-bit vectors (Zen 4): dense multiplications, loads and stores of transforms, and
@@ -36,6 +37,8 @@ class ChooseConvolutionPass(ModulePass):
     F(4, 3) is within 5e-5 of the exact result and F(2, 3) within 5e-6, as is a direct sum; whole
     networks stay within 1e-4. An infinite input spoils all results of its tile, not only nine.
 
+    Not for a target with a GPU, where no convolution is blocked.
+
     winograd: "auto" by estimated time, "off", or "force2" and "force4" wherever it is possible.
     Needs: graph, static shapes. Keeps: graph.
     Order: after choose-layout; before fold-constants, which transforms the weights.
@@ -46,7 +49,7 @@ class ChooseConvolutionPass(ModulePass):
     winograd: Literal["auto", "off", "force2", "force4"] = "auto"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.winograd == "off":
+        if self.winograd == "off" or target_of(op).gpu is not None:
             return
         for conv in [inner for inner in op.walk() if isinstance(inner, graph.ConvOp)]:
             if is_possible(conv):

@@ -35,6 +35,8 @@ class ChooseLayoutPass(ModulePass):
     A convolution whose input is plain reads it as it is, unless `winograd` or `precision`, which
     are those of choose-convolution and lower-precision, let it become what reads blocks only.
 
+    Blocks are for the vectors of a CPU: for a target with a GPU, nothing changes.
+
     Needs: graph, static shapes. Keeps: graph.
     Order: after fold-scale-axis; before fold-constants (packs weights) and fuse-ops.
     """
@@ -46,6 +48,8 @@ class ChooseLayoutPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
+        if target.gpu is not None:
+            return
         for function in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
             for block in function.body.blocks:
                 plan = LayoutPlan(
