@@ -46,9 +46,9 @@ A module mixes ops of several dialects; each level of lowering has one of its ow
 {{rows}}
 
 Beside them stand the dialects of xDSL that mean what they mean in MLIR: `builtin`, `func`, `arith`,
-`math`, `memref`, `vector`, `scf`, `cf`, and `llvm` and `gpu`, which have some ops more here. `nn-opt
---show-dialects` lists them, `nn-opt --show-dialects=graph` the ops of one. [The syntax of the
-IR](ir-syntax.md) is MLIR's.
+`math`, `memref`, `vector`, `scf`, `cf`, and `gpu` and `llvm`, which have some ops more here.
+`nn-opt --show-dialects` lists them, `nn-opt --show-dialects=graph` the ops of one. [The syntax of
+the IR](ir-syntax.md) is MLIR's.
 
 {WRITTEN}.
 """
