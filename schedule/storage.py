@@ -126,8 +126,9 @@ def _copy_nest(
 
 
 def plain_nest(stage: str, body: Block, sizes: Sequence[int]) -> Operation:
-    """Return serial loops, one a `par` axis, around a block with the given body."""
-    loops = [ForOp(size, name_hint=f"a{k}") for k, size in enumerate(sizes)]
+    """Return serial loops, one a `par` axis and named as it is, around a block with a body."""
+    names = [axis.name_hint or f"a{k}" for k, axis in enumerate(body.args)]
+    loops = [ForOp(size, name_hint=name) for size, name in zip(sizes, names, strict=True)]
     block = BlockOp(
         stage,
         [loop.index for loop in loops],
