@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph import Fusion
-from nn_opt.ir.target import Target
+from nn_opt.ir.target import Gpu, Target
 from nn_opt.ir.types import element_type, shape_of
 from nn_opt.passes.constants import is_float, splat_of
 from nn_opt.passes.fusion_costs import is_static_tensor
@@ -19,6 +19,8 @@ POINTWISE = (Fusion.ELEMENTWISE, Fusion.BROADCAST)
 FEWEST = 8  # keys, and elements of a head: less than half a vector takes other schedules
 QUERIES = 4  # rows that share what is read of the keys; fewer are products of vectors
 ROWS = 8  # of scores that are computed together
+LANES = 32  # threads of a GPU that share a row of scores ...
+MOST_SCORES = 32  # ... and how many of those each keeps
 LONGEST_ROW = 1024  # keys: some rows of scores and of weights, on the stack of a thread
 
 
@@ -112,10 +114,23 @@ def is_large(op: graph.MatmulOp) -> bool:
     return queries >= QUERIES and columns >= FEWEST and shape_of(op.a)[-1] >= FEWEST
 
 
-def block_length(keys: int, target: Target) -> int:
-    """Return how many keys to take at a time: all, if the scores of some rows stay in L1."""
-    fitting = target.l1_bytes // (2 * 4 * ROWS)
+def fits_block(keys: int, gpu: Gpu) -> bool:
+    """Return whether shared memory holds the scores of some rows, and as many weights.
 
+    Where threads can take equal parts of a row, each keeps its scores itself.
+    """
+    arrays = 1 if keys % LANES == 0 and keys <= LANES * MOST_SCORES else 2
+    return arrays * 4 * ROWS * keys <= gpu.shared_bytes * 3 // 4  # sums need some, too
+
+
+def block_length(keys: int, target: Target) -> int:
+    """Return how many keys to take at a time: all, if the scores of some rows stay in L1.
+
+    A GPU's block takes all.
+    """
+    fitting = target.l1_bytes // (2 * 4 * ROWS)
+    if target.gpu is not None:
+        return keys
     if keys <= fitting:
         return keys
     step = 2 * target.lanes

@@ -16,12 +16,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from nn_opt.dialects import graph
 from nn_opt.ir.legality import require_one_block
 from nn_opt.ir.locations import fuse_locations, located
-from nn_opt.ir.resources import INLINE_ELEMENTS
+from nn_opt.ir.rewriting import carry_location
 from nn_opt.ir.statistics import Statistic
 from nn_opt.ir.target import target_of
 from nn_opt.passes.fusion_attention import attention_groups
-from nn_opt.passes.fusion_costs import elements
-from nn_opt.passes.fusion_groups import Group, Grouping
+from nn_opt.passes.fusion_groups import Group, Grouping, is_cloned, is_join
 from nn_opt.passes.fusion_rows import merge_rows
 from nn_opt.passes.fusion_sharing import Sharing
 
@@ -43,11 +42,14 @@ class FuseOpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_one_block(op, self.name)
+        most = most_inputs(op)
         for block in blocks_to_group(op):
-            for group in attention_groups(block, target_of(op), self.name):
+            if most is not None:
+                split_concats(block, most)
+            for group in attention_groups(block, target_of(op), most, self.name):
                 form_region(group)
                 erase_group(group)
-            grouping = Grouping(block, self.max_depth)
+            grouping = Grouping(block, self.max_depth, most)
             kernels = Sharing(grouping, self.name).decide(grouping.groups())
             kernels = merge_rows(grouping, kernels, self.name)
             for group in reversed(kernels):
@@ -63,6 +65,28 @@ def blocks_to_group(module: ModuleOp) -> list[Block]:
         if isinstance(op, FuncOp | graph.ScanOp) and "kernel" not in op.attributes
     ]
     return [block for owner in owners for region in owner.regions for block in region.blocks]
+
+
+def most_inputs(module: ModuleOp) -> int | None:
+    """Return how many buffers a kernel may read, besides its result and what it keeps a while."""
+    gpu = target_of(module).gpu
+    return None if gpu is None else gpu.arguments - 2
+
+
+def split_concats(block: Block, most: int) -> None:
+    """concat(a, b, c, d)  ->  concat(concat(a, b), concat(c, d)), where `most` is 2."""
+    for op in list(block.ops):
+        if not isinstance(op, graph.ConcatOp) or len(op.inputs) <= most or is_join(op):
+            continue
+        parts, new = list(op.inputs), list[Operation]()
+        while len(parts) > most:
+            runs = [parts[k : k + most] for k in range(0, len(parts), most)]
+            wholes = [graph.ConcatOp(run, op.axis.value.data) for run in runs]
+            parts = [whole.result for whole in wholes]
+            new += wholes
+        last = graph.ConcatOp(parts, op.axis.value.data)
+        carry_location(op.location, [*new, last])
+        Rewriter.replace_op(op, [*new, last])
 
 
 def form_region(group: Group) -> None:
@@ -85,11 +109,6 @@ def form_region(group: Group) -> None:
         builder.insert(graph.YieldOp(*[inside[result] for result in last.results]))
         fused = graph.FusedOp(operands, types, Region(block))
     Rewriter.replace_op(last, fused)
-
-
-def is_cloned(value: SSAValue) -> bool:
-    """Return whether a value is a constant so small that each kernel has its own."""
-    return isinstance(value.owner, graph.ConstantOp) and elements(value) <= INLINE_ELEMENTS
 
 
 def copy_op(op: Operation, inside: dict[SSAValue, SSAValue], builder: Builder) -> None:

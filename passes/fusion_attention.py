@@ -16,6 +16,7 @@ from nn_opt.ir.types import shape_of
 from nn_opt.passes.attention import (
     LONGEST_ROW,
     block_length,
+    fits_block,
     is_large,
     moved_by,
     scores_behind,
@@ -24,15 +25,19 @@ from nn_opt.passes.attention import (
 from nn_opt.passes.fusion_groups import Group
 
 
-def attention_groups(block: Block, target: Target, pass_name: str) -> list[Group]:
+def attention_groups(
+    block: Block, target: Target, most_inputs: int | None, pass_name: str
+) -> list[Group]:
     """Return a group for each attention of a block, in order."""
     position = {op: index for index, op in enumerate(block.ops)}
     groups: list[Group] = []
     for op in block.ops:
         ops = attention(op, target) if isinstance(op, graph.MatmulOp) else None
         if ops is not None:
-            ordered = sorted(ops, key=position.__getitem__)
-            groups.append(Group(ordered, anchor=op))
+            group = Group(sorted(ops, key=position.__getitem__), anchor=op)
+            if most_inputs is not None and len(group.inputs()) > most_inputs:
+                continue
+            groups.append(group)
             remark(op, pass_name, "one kernel with the softmax of its scores")
     return groups
 
@@ -43,7 +48,10 @@ def attention(weighted: graph.MatmulOp, target: Target) -> set[Operation] | None
     chain = None if weights is None else scores_behind(weights.softmax.x)
     if weights is None or chain is None or not is_large(weighted):
         return None
-    if block_length(shape_of(weights.softmax.x)[-1], target) > LONGEST_ROW:
+    keys = shape_of(weights.softmax.x)[-1]
+    if block_length(keys, target) > LONGEST_ROW:
+        return None
+    if target.gpu is not None and not fits_block(keys, target.gpu):
         return None
     scores = chain[-1]
     assert isinstance(scores, graph.MatmulOp)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import accumulate
 from math import prod
 
 from xdsl.dialects.func import FuncOp
@@ -18,10 +19,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph import Fusion
 from nn_opt.dialects.graph.contraction import is_byte
+from nn_opt.ir.resources import INLINE_ELEMENTS
+from nn_opt.ir.target import target_around
 from nn_opt.ir.types import element_type, shape_of
 from nn_opt.passes.constants import is_float
-from nn_opt.passes.fusion_costs import elements, is_cheap, is_static_tensor
+from nn_opt.passes.fusion_costs import elements, is_cheap, is_static_tensor, tensor_bytes
 
+ALIGNMENT = 256  # bytes: where a buffer may begin in another one, in WebGPU
 POINTWISE = (Fusion.ELEMENTWISE, Fusion.BROADCAST)
 ANCHORS = (Fusion.OUT_FUSABLE, Fusion.REDUCTION)
 # A reduction reads each element of its operand once, so the operand may be computed on the way.
@@ -46,10 +50,18 @@ def is_join(op: Operation) -> bool:
     if not isinstance(op, graph.ConcatOp) or not is_static_tensor(op.results[0]):
         return False
     shape = shape_of(op.results[0])
+    if target_around(op).gpu is not None and not _starts_aligned(op):
+        return False
     if prod(shape[: op.axis.value.data % len(shape)]) != 1 or not is_float(op.results[0]):
         return False
     in_function = isinstance(op.parent_op(), FuncOp)
     return in_function and all(_written_for(part, op) for part in op.operands)
+
+
+def _starts_aligned(concat: Operation) -> bool:
+    """Return whether kernels of a GPU can be given each part of a whole as a buffer."""
+    starts = accumulate(tensor_bytes(part) for part in concat.operands[:-1])
+    return all(start % ALIGNMENT == 0 for start in starts)
 
 
 def _written_for(part: SSAValue, concat: Operation) -> bool:
@@ -89,6 +101,7 @@ class Grouping:
 
     block: Block
     max_depth: int
+    max_inputs: int | None = None  # buffers that a kernel may read
     apart: bool = True  # heavy producers of bytes stay apart from what widens these
     position: dict[Operation, int] = field(init=False)
     group_of: dict[Operation, Group] = field(default_factory=dict[Operation, Group])
@@ -161,7 +174,7 @@ class Grouping:
 
     def may_merge(self, producer: Group, group: Group) -> bool:
         """Return whether `producer` may be computed inside `group`, and by it alone."""
-        if len(producer.ops) + len(group.ops) > self.max_depth:
+        if not self.fits(producer, group):
             return False
         if fusion_kind(producer.ops[-1]) is Fusion.OPAQUE:
             return False
@@ -173,6 +186,16 @@ class Grouping:
             return False
         return all(reader in members for reader in readers) and can_feed(producer, readers)
 
+    def fits(self, producer: Group, group: Group) -> bool:
+        """Return whether two groups together are no larger than a kernel may be."""
+        if len(producer.ops) + len(group.ops) > self.max_depth:
+            return False
+        if self.max_inputs is None:
+            return True
+        ops = sorted({*producer.ops, *group.ops}, key=self.position.__getitem__)
+        read = [value for value in Group(ops).inputs() if not is_cloned(value)]
+        return len(read) <= self.max_inputs
+
     def merge(self, producer: Group, group: Group) -> None:
         """Make the ops of `producer` part of `group`."""
         group.ops = sorted({*producer.ops, *group.ops}, key=self.position.__getitem__)
@@ -180,6 +203,11 @@ class Grouping:
         group.moves |= producer.moves
         for op in producer.ops:
             self.group_of[op] = group
+
+
+def is_cloned(value: SSAValue) -> bool:
+    """Return whether a value is a constant so small that each kernel has its own."""
+    return isinstance(value.owner, graph.ConstantOp) and elements(value) <= INLINE_ELEMENTS
 
 
 def widens(op: Operation) -> bool:

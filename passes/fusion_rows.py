@@ -38,7 +38,7 @@ def _producer(grouping: Grouping, kernels: Sequence[Group], consumer: Group) -> 
     made = {kernel.output: kernel for kernel in kernels if kernel is not consumer}
     for value in consumer.inputs():
         producer = made.get(value)
-        if producer is None or len(producer.ops) + len(consumer.ops) > grouping.max_depth:
+        if producer is None or not grouping.fits(producer, consumer):
             continue
         members = set(consumer.ops)
         elsewhere = {op for kernel in kernels if kernel is not consumer for op in kernel.ops}

@@ -64,7 +64,7 @@ class Sharing:
         """Return whether `consumer` may compute `group` on the way."""
         members = set(consumer.ops)
         readers = [r for r in self.grouping.readers(group.output) if r in members]
-        small = len(group.ops) + len(consumer.ops) <= self.grouping.max_depth
+        small = self.grouping.fits(group, consumer)
         return small and anchors_agree(group, consumer) and can_feed(group, readers)
 
     def copy_into(self, group: Group, consumers: list[Group]) -> None:
