@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float16Type, IntegerType
+from xdsl.dialects.builtin import Float16Type, IntegerType, i1
 from xdsl.ir import Attribute, Operation
 
 from nn_opt.backends.source.language import Language, Rule, width
@@ -46,13 +46,13 @@ def compare_floats(language: Language, op: arith.CmpfOp, operands: Operands) -> 
     if predicate in NOT_ORDERED:
         return f"!({left} {NOT_ORDERED[predicate]} {right})"
     return {
-        0: "0",
+        0: language.literal(0, i1),
         6: f"{left} < {right} || {left} > {right}",
         7: f"{left} == {left} && {right} == {right}",
         8: f"!({left} < {right} || {left} > {right})",
         13: f"{left} != {right}",
         14: f"{left} != {left} || {right} != {right}",
-        15: "1",
+        15: language.literal(1, i1),
     }[predicate]
 
 

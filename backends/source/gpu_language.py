@@ -35,6 +35,7 @@ class Buffer:
     alone: bool = False  # no other argument of the kernel is in the same memory
     atomic: bool = False  # several threads change an element
     aligned: int = 1  # elements: its first one is at a multiple of their size
+    lanes: int = 1  # elements that are one value of the array, a vector
     at: str = "0"  # where it begins, in elements of what has the name
 
 
@@ -57,7 +58,10 @@ class GpuLanguage(Language):
     widest: ClassVar[int] = 16  # bytes that are read or written at once
     vector_rules: ClassVar[dict[type[Operation], Rule]] = {}  # of vectors that the language has
     vector_sizes: ClassVar[tuple[int, ...]] = (4, 2)  # lanes that are read at once
+    groups: ClassVar[tuple[int, ...]] = ()  # lanes that elements of an array may have
     element_lanes: ClassVar[str] = "xyzw"
+    shared_in_kernel: ClassVar[bool] = True  # whether shared buffers are declared inside kernels
+    has_pointers: ClassVar[bool] = True  # whether a view may change the type of elements
     most_variables: ClassVar[int] = 256  # in the place of one buffer
 
     def hint(self, op: Operation) -> str:
@@ -121,14 +125,21 @@ class GpuLanguage(Language):
         """Return the type of values of so many lanes, or None if there is none."""
 
     @abstractmethod
-    def read_vector(self, buffer: Buffer, offset: str, lanes: int, *, aligned: bool) -> str | None:
-        """Return neighbouring elements as a vector; None: they must be read one by one."""
+    def moves(self, buffer: Buffer, lanes: int, *, aligned: bool) -> bool:
+        """Return whether neighbouring elements can be read and written at once.
+
+        aligned: their place is surely a multiple of so many elements.
+        """
+
+    @abstractmethod
+    def read_vector(self, buffer: Buffer, offset: str, lanes: int, *, aligned: bool) -> str:
+        """Return neighbouring elements as a vector, if `moves` says so."""
 
     @abstractmethod
     def write_vector(
         self, buffer: Buffer, offset: str, lanes: int, value: str, *, aligned: bool
-    ) -> str | None:
-        """Return the statement that writes a vector; None: lanes must be written one by one."""
+    ) -> str:
+        """Return the statement that writes a vector, if `moves` says so."""
 
     @abstractmethod
     def vector(self, element: Attribute, lanes: Sequence[str]) -> str:

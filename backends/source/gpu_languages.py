@@ -16,6 +16,7 @@ LANGUAGES = {
     "opencl": "nn_opt.backends.source.opencl:OpenCL",
     "cuda": "nn_opt.backends.source.cuda:Cuda",
     "metal": "nn_opt.backends.source.metal:Metal",
+    "wgsl": "nn_opt.backends.source.wgsl:Wgsl",
 }
 
 

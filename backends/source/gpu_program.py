@@ -82,9 +82,12 @@ class GpuProgram:
         nodes = plain(", ".join(kernel.nodes) or "a kernel")
         body = "\n".join([*p.shared, *p.lines])
         head, first = self.language.kernel(KernelHead(name, nodes, arguments, p.block_size, body))
-        top = [f"  {line}" for line in (*first, *p.shared)]
         comment = self.language.comment.format(nodes)
-        return "\n".join([comment, f"{head} {{", *top, *p.lines, "}\n"])
+        if self.language.shared_in_kernel:
+            top = [f"  {line}" for line in (*first, *p.shared)]
+            return "\n".join([comment, f"{head} {{", *top, *p.lines, "}\n"])
+        self.names.taken |= {buffer.name for buffer in p.buffers.values()}
+        return "\n".join([comment, *p.shared, f"{head} {{", *p.lines, "}\n"])
 
     def arguments(self, p: KernelPrinter, kernel: gpu.FuncOp) -> list[Buffer]:
         """Declare the buffers that a kernel is given; return them."""
@@ -109,7 +112,8 @@ class GpuProgram:
             constant=constant,
             alone=alone,
             atomic=any(isinstance(use.operation, gpu.AtomicOp) for use in value.uses),
-            aligned=max(ALIGNED_BYTES // unit, 1),
+            aligned=(aligned := max(ALIGNED_BYTES // unit, 1)),
+            lanes=kernel_vectors.grouped(self.language, value, aligned),
         )
         p.declare(kernel, value, buffer)
         return buffer
@@ -141,6 +145,7 @@ class GpuProgram:
             block_size=kernel.block,
             grid_size=kernel.grid or MOST_BLOCKS,
             on_vectors=kernel_vectors.value,
+            grouped=kernel_vectors.grouped,
             exchanges_global=bool(exchanged(kernel)),
             subgroup=_subgroup(kernel),
         )

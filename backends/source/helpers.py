@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-_NAME = re.compile(r"\b[a-z_]+?_[a-z]+\d+\b")
+_NAME = re.compile(r"\b[a-z]\w*_[a-z]+\d+\b")
 # {q}: how a function begins; {t}: the type of a name's end, such as f32; {T}: its word.
 TEMPLATES = {
     "maximum": "{q}{T} maximum_{t}({T} a, {T} b) { return a > b || a != a ? a : b; }",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -37,6 +37,7 @@ class KernelPrinter(FunctionPrinter):
     lanes: dict[SSAValue, list[str]] = field(default_factory=dict[SSAValue, list[str]])
     ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
     on_vectors: Statement = field(kw_only=True)  # prints an op whose values are vectors
+    grouped: Callable[[GpuLanguage, SSAValue, int], int] = field(kw_only=True)
     exchanges_global: bool = field(kw_only=True)  # threads read what others wrote to global memory
     subgroup: int = field(kw_only=True)  # threads that run in step; 0: not known
     vectors: dict[str, int] = field(default_factory=dict[str, int])  # lanes of what has a name
@@ -75,7 +76,8 @@ class KernelPrinter(FunctionPrinter):
         aligned = max((lanes_of(a.accessed) or 1 for a in _accesses(op)), default=1)
         aligned = self.gpu.lanes_at_once(element, aligned)
         atomic = any(use.operation.name == "gpu.atomic" for use in op.result.uses)
-        return Buffer(name, element, elements, space, aligned=aligned, atomic=atomic)
+        lanes = self.grouped(self.gpu, op.result, aligned)
+        return Buffer(name, element, elements, space, aligned=aligned, atomic=atomic, lanes=lanes)
 
     def alloc(self, op: loop.AllocOp) -> None:
         """Make a buffer: shared by the block, in variables, or a thread's own array."""

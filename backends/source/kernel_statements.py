@@ -56,8 +56,10 @@ def _alloc(p: KernelPrinter, op: loop.AllocOp) -> None:
 def _view(p: KernelPrinter, op: loop.ViewOp) -> None:
     at = p.indices(op.indices).text(op.start)
     name = p.names.fresh(op.result.name_hint, "view")
-    source = p.buffers[op.source]
-    line, part = p.gpu.part(name, element_type(op.result), source, at)
+    source, element = p.buffers[op.source], element_type(op.result)
+    if element != source.element and not p.gpu.has_pointers:
+        raise p.refuse(op, f"has no view of {source.element} as {element}")
+    line, part = p.gpu.part(name, element, source, at)
     form = linear(op.start)
     distance = vectors.divisor([form.constant, *form.terms.values()])
     aligned = vectors.divisor([source.aligned, distance])

@@ -11,13 +11,13 @@ from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from nn_opt.backends.source.gpu_language import Buffer
+from nn_opt.backends.source.gpu_language import Buffer, GpuLanguage, Space
 from nn_opt.backends.source.kernel_printer import KernelPrinter, flat, is_fixed
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop import lane_dimension
 from nn_opt.ir.affine import linear
 from nn_opt.ir.literals import scalar_value
-from nn_opt.ir.types import element_type, is_vector, shape_of, vector_type
+from nn_opt.ir.types import element_type, is_vector, lanes_of, shape_of, vector_type
 
 COMBINERS: dict[vector.CombiningKindFlag, type[Operation]] = {
     vector.CombiningKindFlag.MAXIMUMF: arith.MaximumfOp,
@@ -144,31 +144,34 @@ def load(p: KernelPrinter, op: loop.LoadOp) -> None:
         p.bind_lanes(op.result, [p.copied(op.result, name) for name in names])
         return
     indices = p.indices(op.indices)
-    at_once = p.gpu.lanes_at_once(element, count)
-    if op.step != 1 or at_once == 1 or not _is_inside(p, op, count):
+    buffer, place = p.buffers[op.memref], flat(op)
+    at_once = _at_once(p, buffer, element, count)
+    aligned = is_aligned(place, at_once, buffer)
+    whole = op.step == 1 and at_once > 1 and _is_inside(p, op, count)
+    if not whole or not p.gpu.moves(buffer, at_once, aligned=aligned):
         _load_lanes(p, op, count)
         return
-    buffer, place = p.buffers[op.memref], flat(op)
-    aligned = is_aligned(place, at_once, buffer)
     if at_once == count and p.gpu.computes_vectors(element, count):
-        text = p.gpu.read_vector(
-            buffer, p.place(buffer, indices.text(place)), count, aligned=aligned
-        )
-        if text is not None:
-            p.keep(op, text, reads_memory=True)
-            return
+        offset = p.place(buffer, indices.text(place))
+        text = p.gpu.read_vector(buffer, offset, count, aligned=aligned)
+        p.keep(op, text, reads_memory=True)
+        return
     lanes: list[str] = []
     for first in range(0, count, at_once):
         offset = p.place(buffer, indices.text(place + first))
         text = p.gpu.read_vector(buffer, offset, at_once, aligned=aligned)
-        if text is None:
-            _load_lanes(p, op, count)
-            return
         name = p.names.fresh(op.result.name_hint, "v")
         p.say(p.language.define(name, vector_type(at_once, element), text))
         p.vectors[name] = at_once
         lanes += [p.gpu.lane(name, k) for k in range(at_once)]
     p.lanes[op.result] = lanes
+
+
+def _at_once(p: KernelPrinter, buffer: Buffer | None, element: Attribute, count: int) -> int:
+    """Return how many lanes are read or written at once: those of an array of vectors."""
+    if buffer is not None and buffer.lanes > 1:
+        return buffer.lanes
+    return p.gpu.lanes_at_once(element, count)
 
 
 def _is_inside(p: KernelPrinter, op: loop.LoadOp, count: int) -> bool:
@@ -221,39 +224,57 @@ def store(p: KernelPrinter, op: loop.StoreOp) -> None:
     element, count = element_type(op.memref), count_of(op.value)
     p.check_type(op, element)
     indices, place = p.indices(op.indices), flat(op)
-    at_once = p.gpu.lanes_at_once(element, count)
-    if op.memref in p.variables or op.step != 1 or at_once == 1:
+    buffer = p.buffers.get(op.memref)
+    at_once = _at_once(p, buffer, element, count)
+    aligned = buffer is not None and is_aligned(place, at_once, buffer)
+    whole = op.step == 1 and at_once > 1
+    if buffer is None or not whole or not p.gpu.moves(buffer, at_once, aligned=aligned):
         _store_lanes(p, op, count)
         return
-    buffer = p.buffers[op.memref]
-    aligned = is_aligned(place, at_once, buffer)
-    whole = at_once == count and p.gpu.computes_vectors(element, count)
-    values = [p.native(op.value, tight=False)] if whole else []
-    if not whole:
+    if at_once == count and p.gpu.computes_vectors(element, count):
+        values = [p.native(op.value, tight=False)]
+    else:
         lanes = p.lane_texts(op.value, count)
         parts = range(0, count, at_once)
         values = [p.vector(element, lanes[k : k + at_once]) for k in parts]
     p.before_a_write()
     for k, text in enumerate(values):
         offset = p.place(buffer, indices.text(place + k * at_once))
-        line = p.gpu.write_vector(buffer, offset, at_once, text, aligned=aligned)
-        if line is None:
-            _store_lanes(p, op, count, text if whole else None)
-            return
-        p.say(line)
+        p.say(p.gpu.write_vector(buffer, offset, at_once, text, aligned=aligned))
 
 
-def _store_lanes(p: KernelPrinter, op: loop.StoreOp, count: int, word: str | None = None) -> None:
-    if word is None:
-        texts = p.lane_texts(op.value, count)
-    else:
-        name = p.names.fresh(op.value.name_hint, "v")
-        p.say(p.language.define(name, op.value.type, word))
-        texts = [p.gpu.lane(name, k) for k in range(count)]
+def _store_lanes(p: KernelPrinter, op: loop.StoreOp, count: int) -> None:
+    """Write each lane; p.buffers lacks what is in variables."""
+    texts = p.lane_texts(op.value, count)
     p.before_a_write()
     indices, place = p.indices(op.indices), flat(op)
     for k, text in enumerate(texts):
         p.assign(op.memref, indices.text(place + k * op.step), text)
+
+
+def grouped(language: GpuLanguage, value: SSAValue, aligned: int) -> int:
+    """Return how many lanes a buffer's elements have if it is an array of vectors, else 1."""
+    uses = [use.operation for use in value.uses]
+    accesses = [use for use in uses if isinstance(use, loop.LoadOp | loop.StoreOp)]
+    if not accesses or len(accesses) < len(uses):
+        return 1
+    element = element_type(value)
+    as_one = Buffer("", element, 0, Space.GLOBAL, aligned=aligned)
+    for lanes in language.groups:
+        if language.vector_word(element, lanes) is not None and all(
+            _fits(access, lanes, as_one) for access in accesses
+        ):
+            return lanes
+    return 1
+
+
+def _fits(access: loop.LoadOp | loop.StoreOp, lanes: int, buffer: Buffer) -> bool:
+    """Return whether an access is of whole vectors of so many lanes."""
+    count = lanes_of(access.accessed) or 1
+    guarded = isinstance(access, loop.LoadOp) and access.default is not None
+    if count % lanes or access.step != 1 or guarded:
+        return False
+    return is_aligned(flat(access), lanes, buffer)
 
 
 def gather(p: KernelPrinter, op: loop.GatherOp) -> None:

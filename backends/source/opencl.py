@@ -105,14 +105,17 @@ class OpenCL(CKernels):
         fences = "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE" if with_global else ""
         return f"barrier({fences or 'CLK_LOCAL_MEM_FENCE'});"
 
-    def read_vector(self, buffer: Buffer, offset: str, lanes: int, *, aligned: bool) -> str | None:
+    def moves(self, buffer: Buffer, lanes: int, *, aligned: bool) -> bool:
+        return True
+
+    def read_vector(self, buffer: Buffer, offset: str, lanes: int, *, aligned: bool) -> str:
         if aligned:
             return super().read_vector(buffer, offset, lanes, aligned=True)
         return f"vload{lanes}(0, {_address(buffer, offset)})"
 
     def write_vector(
         self, buffer: Buffer, offset: str, lanes: int, value: str, *, aligned: bool
-    ) -> str | None:
+    ) -> str:
         if aligned:
             return super().write_vector(buffer, offset, lanes, value, aligned=True)
         return f"vstore{lanes}({value}, 0, {_address(buffer, offset)});"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 from xdsl.utils.exceptions import PassFailedException
@@ -253,7 +254,8 @@ def _for(p: FunctionPrinter, op: loop.ForOp) -> None:
 def _if(p: FunctionPrinter, op: loop.IfOp) -> None:
     p.before_a_region()
     conditions = p.indices(op.indices).conditions(op.conditions.data.results)
-    text = "0" if conditions is None else " && ".join(conditions) or "1"
+    always = p.language.literal(conditions is not None, i1)
+    text = " && ".join(conditions) if conditions else always
     p.region(f"if ({text})", op.body.block)
 
 

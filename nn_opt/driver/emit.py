@@ -13,7 +13,7 @@ from nn_opt.driver.arguments import Options
 Result: TypeAlias = tuple[str, Callable[[], bytes]]  # a text, and what makes its weights
 
 HOSTED = ("c", "js")  # languages of whole programs
-KERNELS = ("opencl", "cuda", "metal")  # languages of kernels alone
+KERNELS = ("opencl", "cuda", "metal", "wgsl")  # languages of kernels alone
 PLAN = "launch-plan"  # what the host of kernels does, as JSON
 LANGUAGES = (*HOSTED, *KERNELS, PLAN)
 

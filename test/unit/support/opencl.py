@@ -1,10 +1,10 @@
-"""Runs modules of the gpu level on the first OpenCL device, as their launch plans say."""
+"""Runs modules of the gpu level on OpenCL and WebGPU devices, as their launch plans say."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ from nn_opt.backends.source.gpu_languages import language_named
 from nn_opt.backends.source.gpu_program import print_kernels
 from nn_opt.backends.source.launch_plan import plan_launches
 from nn_opt.build import signature_of
-from nn_opt.runtime.device import DeviceProgram
+from nn_opt.runtime.device import Device, DeviceProgram
 from nn_opt.runtime.opencl import OpenCLDevice
 
 Array: TypeAlias = NDArray[Any]
@@ -28,10 +28,24 @@ def run_opencl(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
 
     Tests ask for the device by `tools.needs("opencl")`.
     """
-    source = print_kernels(module, language_named("opencl"))
+    return run_on(OpenCLDevice, "opencl", module, inputs)
+
+
+def run_webgpu(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
+    """The same on a WebGPU device; tests ask for it by `tools.needs("wgpu", "vulkan")`."""
+    from nn_opt.runtime.webgpu import WebGPUDevice
+
+    return run_on(WebGPUDevice, "wgsl", module, inputs)
+
+
+def run_on(
+    device: Callable[[str], Device], language: str, module: ModuleOp, inputs: Sequence[Array]
+) -> list[Array]:
+    """Return what @main computes on a device of the text in a language."""
+    source = print_kernels(module, language_named(language))
     signature = signature_of(module)
     plan, weights = plan_launches(module, source, signature)
-    program = DeviceProgram(plan, OpenCLDevice(source.text), weights.content())
+    program = DeviceProgram(plan, device(source.text), weights.content())
     names = [buffer.name for buffer in plan.with_role("input")]
     arrays = {
         name: np.ascontiguousarray(array, info.dtype)

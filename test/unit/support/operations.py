@@ -26,6 +26,7 @@ UNARY_FLOAT = """math.absf math.sqrt math.floor math.ceil math.trunc math.round 
     arith.negf""".split()
 SMOOTH = """math.exp math.log math.tanh math.erf math.sin math.cos math.tan math.atan math.exp2
     math.expm1 math.log1p math.log2 math.sinh math.cosh math.asinh""".split()
+WITHIN_1 = "math.asin math.acos math.atanh".split()
 
 
 def pairs(values: Sequence[Any], dtype: Any) -> tuple[Any, Any]:
@@ -82,6 +83,16 @@ for t, dtype in (("f32", np.float32), ("f64", np.float64)):
     smooth = np.array([0.0, 0.1, 0.9, 1.0, 1.5, 2.5, 3.25, 5.5], dtype)
     for op in SMOOTH:
         case(f"{op} {t}", [smooth], [t], t, f"%r = {op} %a : {t}")
+    within = np.array([-0.9, -0.5, -1e-3, 0.0, 0.25, 0.75], dtype)
+    for op in WITHIN_1:
+        case(f"{op} {t}", [within], [t], t, f"%r = {op} %a : {t}")
+    above = np.array([1.0, 1.0625, 1.5, 7.0, 1e6], dtype)
+    case(f"math.acosh {t}", [above], [t], t, f"%r = math.acosh %a : {t}")
+    left, right = pairs([-2.5, -1.0, 0.5, 3.0], dtype)
+    for op in ("math.powf", "math.atan2"):
+        name = f"{op} {t}"
+        base = np.abs(left) if op == "math.powf" else left
+        case(name, [base, right], [t, t], t, f"%r = {op} %a, %b : {t}")
     finite = np.array([0.0, 1.9, -1.9, 100.5, -100.5, 3.0], dtype)
     for w in ("i8", "i32", "i64"):
         case(f"fptosi {t} {w}", [finite], [t], w, f"%r = arith.fptosi %a : {t} to {w}")
