@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tools
@@ -9,6 +15,8 @@ from opencl import run_opencl
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from nn_opt.backends.source.gpu_languages import language_named
+from nn_opt.backends.source.gpu_program import print_kernels
 from nn_opt.dialects.loop import ForOp
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.resources import Array
@@ -127,3 +135,75 @@ def test_threads_of_a_block_do_not_race(name: str, kernels: dict[str, ModuleOp])
 def test_a_device_computes_it(name: str, kernels: dict[str, ModuleOp]):
     arrays = inputs_of(KERNELS[name])
     assert_close(run_opencl(kernels[name], arrays)[0], KERNELS[name])
+
+
+def test_scripts_repeat_what_is_done():
+    text = KERNELS["conv stride 2"]
+    scripts = lowered(text, "outline-kernels convert-graph-to-tensor convert-tensor-to-loop")
+    for name in ("default-schedules", "apply-schedule"):
+        for step in expand(name):
+            step.apply(make_context(), scripts)
+    at_once = lowered(text, "outline-kernels convert-graph-to-tensor convert-tensor-to-loop")
+    for step in expand("default-schedules", "apply-now=true"):
+        step.apply(make_context(), at_once)
+    assert str(scripts) == str(at_once)
+
+
+# Runs all kernels under a simulator that sees each access; what it has to say is on its stderr.
+SIMULATED = """
+import numpy, pyopencl
+import test_gpu_products as products
+
+print(pyopencl.get_platforms()[0].name)
+for text in products.KERNELS.values():
+    module = products.lowered(text, "lower-to-loops lower-to-gpu")
+    (result,) = products.run_opencl(module, products.inputs_of(text))
+    products.assert_close(result, text)
+print("all right")
+"""
+
+
+@tools.needs("oclgrind", "pyopencl")
+def test_a_simulator_finds_no_race_and_nothing_out_of_bounds():
+    command = [tools.need("oclgrind"), "--data-races", sys.executable, "-c", SIMULATED]
+    paths = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+    assert done.stdout.split("\n")[:2] == ["Oclgrind", "all right"], done.stderr
+    assert done.stderr == ""
+
+
+@tools.needs("opencl")
+@pytest.mark.parametrize("method", ["loops", "cbs"])
+def test_other_ways_to_run_work_groups_give_the_same(method: str):
+    code = SIMULATED.replace("products.KERNELS.values()", "[products.KERNELS['conv 3x3']]")
+    paths = os.pathsep.join(sys.path)
+    env = {**os.environ, "PYTHONPATH": paths, "POCL_WORK_GROUP_METHOD": method}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert "all right" in done.stdout, done.stderr
+
+
+LARGE = {
+    "matmul": matmul("4096x4096", "4096x4096", "4096x4096"),
+    "matmul f16": matmul("512x512", "512x512", "512x512", "f16"),
+    "conv 7x7": conv("8x3x224x224", "64x3x7x7", "8x64x112x112", 64, window(2, 3, 1)),
+    "conv 1x1": conv("8x256x14x14", "1024x256x1x1", "8x1024x14x14", 1024, window(1, 0, 1)),
+}
+
+
+@tools.needs("nvcc")
+def test_registers_hold_every_tile(tmp_path: Path):
+    for number, text in enumerate(LARGE.values()):
+        module = lowered(text, "lower-to-loops lower-to-gpu", "cuda")
+        source = print_kernels(module, language_named("cuda"))
+        (tmp_path / f"kernel{number}.cu").write_text(source.text)
+    files = [f"kernel{number}.cu" for number in range(len(LARGE))]
+    command = [tools.need("nvcc"), "-arch=sm_90", "-cubin", "-Xptxas", "-v", *files]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr)
+    registers = [int(number) for number in re.findall(r"Used (\d+) registers", done.stderr)]
+    assert spills == [("0", "0")] * len(LARGE)
+    assert max(registers) <= 128
