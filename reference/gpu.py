@@ -135,12 +135,12 @@ class _Run:
 
     def run_blocks(self, blocks: Any) -> None:
         kernel = Kernel(self.interpreter, self.facts, self.maps, launch=self.launch, blocks=blocks)
-        kernel.values.update(zip(self.launch.kernel.arguments, self.arguments, strict=True))
+        kernel.begin(self.arguments)
         twins = kernel.twins()
         if twins:
             kernel.facts = Independence(self.launch.kernel, twins)
         kernel.together = twins is not None
-        kernel.run_kernel(self.arguments)
+        kernel.run_kernel()
 
     def watch(self) -> None:
         """Record who touches the buffers that the kernel writes, and all that overlap them."""

@@ -107,8 +107,8 @@ class Kernel(Nest):
     shadows: dict[int, Shadow] = field(default_factory=dict[int, Shadow])
     copies: Any = None  # asynchronous copies under way; made at the first
 
-    def run_kernel(self, arguments: Sequence[Any]) -> None:
-        """Run the kernel in these blocks."""
+    def begin(self, arguments: Sequence[Any]) -> None:
+        """Give the kernel its arguments, and its blocks and threads their buffers."""
         self.sizes = [len(self.blocks), self.launch.threads, *[1] * self.facts.depth]
         self.level = 2
         self.epochs = np.zeros(len(self.blocks), np.int64)
@@ -119,8 +119,10 @@ class Kernel(Nest):
             self.values[buffer] = self.shared_buffer(buffer)
         for buffer in kernel.private:
             self.values[buffer] = self.private_buffer(buffer)
-        for op in kernel.body.block.ops:
-            self.step(op)
+
+    def run_kernel(self) -> None:
+        """Run the kernel in these blocks."""
+        self.block(self.launch.kernel.body.block)
 
     def step(self, op: Operation) -> None:
         rule = KERNEL_RULES.get(type(op))

@@ -98,16 +98,23 @@ class Independence:
             case _:
                 self._visit_other(op, loops)
         for region in op.regions:
-            self._visit_block(region.block, loops)
+            for block in region.blocks:
+                self._visit_block(block, loops)
 
     def _visit_other(self, op: Operation, loops: tuple[loop.ForOp, ...]) -> None:
         """What threads do together blocks loops, and so does what accesses a buffer somehow."""
         if op.name in THREADS:
             self._define(op.results[0], self.root, UNKNOWN)
             return
+        memrefs = [value for value in op.operands if isinstance(value.type, MemRefType)]
         together = op.name.startswith("gpu.") and op is not self.root
-        if together or any(isinstance(value.type, MemRefType) for value in op.operands):
+        if together or memrefs:
             self._blocked.update(loops)
+        for memref in memrefs if together else ():
+            anywhere = [AffineExpr.constant(0)] * len(shape_of(memref))
+            reach = [UNKNOWN] * len(anywhere)
+            same = self.same.get(memref, memref)
+            self._accesses.append(Access(same, anywhere, reach, True, loops))
 
     def _is_shared(self, op: Operation) -> bool:
         """Return whether a kernel has a buffer once for a block, whatever loops are around."""
