@@ -50,7 +50,7 @@ extern const {name}_block {name}_weights[];
 
 def source(request: Request) -> Made:
     """Return C99 without dependencies, its header and description."""
-    module, manifest = lowered(request, "lower-to-c")
+    module, manifest = lowered(request, "lower-to-c", request.target)
     title = f"{request.title}, compiled by {COMPILER}"
     limit = _ANY_BYTES if request.options.embed_weights else EMBEDDED_BYTES
     program = print_c(module, title, request.name, embed_bytes=limit)

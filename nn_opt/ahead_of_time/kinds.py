@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import cast
 
 from nn_opt.ahead_of_time.request import Made, Request
-from nn_opt.ahead_of_time.targets import PORTABLE, family_of, targets_of
+from nn_opt.ahead_of_time.targets import PORTABLE, WEB, family_of, targets_of
 from nn_opt.driver.models import fail
 
 Make = Callable[[Request], Made]
@@ -35,7 +35,7 @@ class Kind:
 # Families of targets: machines with threads and libraries, other processors, languages, and plans:
 # what loops are laid out for in source text.
 NATIVE, PROCESSORS = ("machine",), ("machine", "bare")
-C, JS = ("c", "machine", "bare", "plan"), ("js", "machine", "plan")
+C, JS = ("c", "machine", "bare", "plan"), ("js", "wasm", "machine", "plan")
 HOST, GPU = "cpu", "gpu_source:kernels"
 KINDS: Mapping[str, Kind] = {
     ".ll": Kind("LLVM IR of the code alone", (*PROCESSORS, "wasm"), HOST, "machine_code:llvm_ir"),
@@ -45,19 +45,22 @@ KINDS: Mapping[str, Kind] = {
         "shared library with weights, and a C header", NATIVE, PORTABLE, "machine_code:library"
     ),
     ".c": Kind("C99 without dependencies, and a header", C, "c", "c_source:source"),
-    ".mjs": Kind("ES module without dependencies, and its weights", JS, "js", "web:module"),
+    ".wasm": Kind("WebAssembly module, and its weights", ("wasm",), "wasm", "web:wasm"),
+    ".mjs": Kind("ES module for browsers and node, and what it loads", JS, WEB, "web:module"),
     ".cl": Kind("OpenCL kernels, launch plan, weights", ("opencl",), "opencl", GPU),
     ".cu": Kind("CUDA kernels, launch plan, weights", ("cuda",), "cuda", GPU),
     ".metal": Kind("Metal kernels, launch plan, weights", ("metal",), "metal", GPU),
-    ".html": Kind("a page that runs the model, all inside", JS, "js", "page:page"),
+    ".html": Kind("a page that runs the model, all inside", JS, WEB, "page:page"),
 }
 # What a folder holds, by the family of the target; the file in it that the rest is named after.
 HOSTED = "gpu_source:folder"
+SEVERAL = (".so", ".o", ".mjs", ".html")  # have code for several targets
 FOLDERS: Mapping[str, tuple[str, Kind]] = {
     "machine": ("lib{}.so", KINDS[".so"]),
     "bare": ("{}.o", KINDS[".o"]),
     "c": ("{}.c", KINDS[".c"]),
     "js": ("{}.mjs", KINDS[".mjs"]),
+    "wasm": ("{}.wasm", KINDS[".wasm"]),
     "opencl": ("{}.cl", replace(KINDS[".cl"], maker=HOSTED)),
     "cuda": ("{}.cu", replace(KINDS[".cu"], maker=HOSTED)),
     "metal": ("{}.metal", replace(KINDS[".metal"], maker=HOSTED)),
@@ -74,16 +77,23 @@ def request_of(options: Namespace) -> tuple[Kind, Request]:
     if suffix and suffix not in KINDS:
         fail(f"error: -o is {output}\n  hint: its suffix says what to write: {_kinds()}")
     targets = targets_of(options.target or (KINDS[suffix].default if suffix else PORTABLE))
-    families = dict.fromkeys(family_of(name) for name in targets)
-    if len(families) > 1:
-        fail(f"error: one file cannot be for both {' and '.join(targets)}")
-    (family,) = families
+    family = _family(targets)
     if not suffix:
         return _folder(options, output, family, targets)
     if family not in KINDS[suffix].families:
         fail(f"error: {output} cannot be for target {targets[0]!r}\n  hint: {_choices(family)}")
     _require_one(suffix, targets)
     return KINDS[suffix], Request(options, output, output.stem, targets)
+
+
+def _family(targets: Sequence[str]) -> str:
+    """Return the family of all targets; WebAssembly goes with JavaScript."""
+    families = {family_of(name) for name in targets}
+    if families == {"wasm", "js"}:
+        return "js"
+    if len(families) > 1:
+        fail(f"error: one file cannot be for both {' and '.join(targets)}")
+    return families.pop()
 
 
 def _folder(
@@ -99,7 +109,7 @@ def _folder(
 
 
 def _require_one(suffix: str, targets: tuple[str, ...]) -> None:
-    if len(targets) > 1 and KINDS[suffix] not in (KINDS[".so"], KINDS[".o"]):
+    if len(targets) > 1 and suffix not in SEVERAL:
         fail(
             f"error: a {suffix} file is for one target, not {len(targets)}"
             "\n  hint: .so, .o and folders take several and choose where they run"

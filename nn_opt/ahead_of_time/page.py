@@ -8,31 +8,17 @@ import html
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from nn_opt.ahead_of_time.request import COMPILER, Made, Request, size_text
-from nn_opt.ahead_of_time.web import Program, program_of
+from nn_opt.ahead_of_time.web import Code, code_of, part_text, tensors, worker_program
 from nn_opt.driver.models import fail
 from nn_opt.ir.files import read_text
-from nn_opt.runtime.manifest import Manifest, TensorInfo
+from nn_opt.runtime.manifest import Manifest
 
-# How inputs and outputs lie in memory.
-ARRAYS = {
-    "float64": "Float64Array",
-    "float32": "Float32Array",
-    "int64": "BigInt64Array",
-    "int32": "Int32Array",
-    "int16": "Int16Array",
-    "int8": "Int8Array",
-    "uint64": "BigUint64Array",
-    "uint32": "Uint32Array",
-    "uint16": "Uint16Array",
-    "uint8": "Uint8Array",
-    "bool": "Uint8Array",
-}
+_BITS = ("float16", "bfloat16")  # are numbers nowhere in JavaScript
 _SMALLEST_IMAGE = 8  # pixels
 # Of the colours of ImageNet's pictures, from 0 to 1: what networks for images are mostly fed.
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
@@ -42,12 +28,22 @@ _POLICY = f"default-src 'none'; {_SCRIPTS}; style-src {{style}}; img-src blob: d
 
 def page(request: Request) -> Made:
     """Return a page with the model inside."""
-    signature = request.signature()
-    said = model_record(request, signature)
-    program = program_of(request)
-    text = page_text(request.title, _about(signature, program), said, program.parts)
+    said = model_record(request, request.signature())
+    code = code_of(request)
+    text = page_text(request.title, _about(code), said, _parts(code, said))
     what = "drag an image on it" if said["image"] else "it takes numbers"
     return Made({request.output.name: text.encode()}, (f"{size_text(len(text))}; {what}",))
+
+
+def _parts(code: Code, said: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return what the worker reads: code for each engine, and weights once if they are shared."""
+    parts = {"program.js": worker_program(code.codes.get("js"), said)}
+    for engine, content in code.codes.items():
+        if engine != "js":
+            parts |= {engine: content, "weights.wasm": code.weights[engine]}
+    if "js" in code.codes and not (code.shares and "weights.wasm" in parts):
+        parts["weights.js"] = code.weights["js"]
+    return parts
 
 
 def model_record(request: Request, signature: Manifest) -> dict[str, Any]:
@@ -56,7 +52,7 @@ def model_record(request: Request, signature: Manifest) -> dict[str, Any]:
     Raises: DiagnosticError for options that do not fit it.
     """
     for info in (*signature.inputs, *signature.outputs):
-        if info.dtype.name not in ARRAYS:
+        if info.dtype.name in _BITS:
             fail(f"error: {info}: a page has no arrays of {info.dtype.name}")
     image = _image(signature)
     options = request.options
@@ -67,17 +63,12 @@ def model_record(request: Request, signature: Manifest) -> dict[str, Any]:
             fail(f"error: --{word} is for images, and no input of {request.title} is one")
     classes = _classes(signature)
     return {
-        "inputs": [_tensor(info) for info in signature.inputs],
-        "outputs": [_tensor(info) for info in signature.outputs],
+        "inputs": tensors(signature.inputs),
+        "outputs": tensors(signature.outputs),
         "image": image,
         "classes": classes,
         "labels": _labels(request, signature, classes),
     }
-
-
-def _tensor(info: TensorInfo) -> dict[str, Any]:
-    name = info.dtype.name
-    return {"name": info.name, "dtype": name, "shape": list(info.sizes), "array": ARRAYS[name]}
 
 
 def _image(signature: Manifest) -> dict[str, Any] | None:
@@ -126,9 +117,9 @@ def _colours(word: str, text: str | None, channels: int) -> Sequence[float]:
     return numbers
 
 
-def _about(signature: Manifest, program: Program) -> str:
-    infos = ", ".join(map(str, signature.inputs)), ", ".join(map(str, signature.outputs))
-    return f"{infos[0]} → {infos[1]}. {size_text(program.weight_bytes)} of weights."
+def _about(code: Code) -> str:
+    given, made = (", ".join(map(str, t)) for t in (code.signature.inputs, code.signature.outputs))
+    return f"{given} → {made}. {size_text(code.weight_bytes)} of weights."
 
 
 def page_text(title: str, about: str, record: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
@@ -143,7 +134,7 @@ def page_text(title: str, about: str, record: Mapping[str, Any], parts: Mapping[
         policy=policy,
         style=style,
         script=script,
-        worker=part_text("worker.js"),
+        worker=f"{part_text('engines.js')}\n{part_text('worker.js')}",
         model=model,
         parts="\n".join(_part(name, content) for name, content in parts.items()),
     )
@@ -152,11 +143,6 @@ def page_text(title: str, about: str, record: Mapping[str, Any], parts: Mapping[
 def _part(name: str, content: bytes) -> str:
     packed = base64.b64encode(zlib.compress(content, 6)).decode()
     return f'<script type="text/plain" data-part="{name}">{packed}</script>'
-
-
-def part_text(name: str) -> str:
-    """Return a file of page/."""
-    return (files("nn_opt.ahead_of_time") / "page" / name).read_text(encoding="utf-8").rstrip("\n")
 
 
 def _digest(text: str) -> str:

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 OWN_PLAN = {"c": SCALAR.name, "js": SCALAR.name, "cpu": SCALAR.name}
 
 
-def lowered(request: Request, pipeline: str) -> tuple[ModuleOp, Manifest]:
-    """Return the model ready to be printed, and what goes in and out."""
+def lowered(request: Request, pipeline: str, plan: str) -> tuple[ModuleOp, Manifest]:
+    """Return the model ready to be printed, laid out for a target, and what goes in and out."""
     request.signature()
     module = request.module()
     manifest = signature_of(module)
     verify(module)
-    plan = OWN_PLAN.get(request.target, request.target)
-    set_target(module, target_named(plan).name)
+    set_target(module, target_named(OWN_PLAN.get(plan, plan)).name)
     first = [*expand("optimize-graph", request.flags), *expand("lower-to-loops")]
     run_passes(make_context(), module, [*first, *expand(pipeline)])
     return module, manifest

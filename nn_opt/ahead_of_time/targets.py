@@ -12,6 +12,8 @@ _PORTABLE = {
     "aarch64": ("neon", "aarch64"),
     "riscv64": ("riscv64",),
 }
+WEB = "web"  # WebAssembly for engines of today, JavaScript for all
+_WEB = ("wasm-relaxed", "wasm", "js")
 LANGUAGES = ("c", "js")  # source text, not planned for a machine
 
 
@@ -25,6 +27,8 @@ def targets_of(text: str) -> tuple[str, ...]:
         if machine not in _PORTABLE:
             fail(f"error: no portable code for {machine}, only {', '.join(_PORTABLE)}")
         return _PORTABLE[machine]
+    if text == WEB:
+        return _WEB
     is_one = text.startswith("llvm ")  # its features stand between commas, too
     names = dict.fromkeys([text] if is_one else (name.strip() for name in text.split(",")))
     for name in names:

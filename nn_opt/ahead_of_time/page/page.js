@@ -13,12 +13,14 @@ function bytesOf(text) {
 
 async function unpacked(name) {
   const script = document.querySelector(`script[data-part="${name}"]`);
+  if (!script) return undefined;
   const packed = new Blob([bytesOf(script.textContent)]);
   script.remove();
   return new Response(packed.stream().pipeThrough(new DecompressionStream("deflate")));
 }
 
 /* ---- The worker */
+const ENGINES = { "wasm-relaxed": "WebAssembly with relaxed vectors", wasm: "WebAssembly with vectors", js: "JavaScript" };
 const waiting = new Map();
 let worker, calls = 0;
 
@@ -40,8 +42,16 @@ async function startWorker() {
     if (data.error) reject(new Error(data.error));
     else resolve(data);
   };
-  const weights = await (await unpacked("model.weights")).arrayBuffer();
-  return ask({ weights }, [weights]);
+  const codes = {}, weights = {};
+  for (const name of ["wasm-relaxed", "wasm", "weights.wasm", "weights.js"]) {
+    const content = await (await unpacked(name))?.arrayBuffer();
+    if (name.startsWith("weights.")) weights[name.slice(8)] = content;
+    else codes[name] = content;
+  }
+  weights.js ??= weights.wasm;
+  const wanted = new URLSearchParams(location.search).get("engine"); // ?engine=js, to compare
+  const engines = ["wasm-relaxed", "wasm", "js"].filter((name) => name === (wanted ?? name));
+  return ask({ weights, codes, engines });
 }
 
 /* ---- What is said */
@@ -68,7 +78,7 @@ async function infer(inputs) {
     if (number !== newest) return;
     last = { inputs, outputs, time };
     show(outputs);
-    say(`${time < 100 ? time.toFixed(1) : Math.round(time)} ms in ${model.engine}`);
+    say(`${time < 100 ? time.toFixed(1) : Math.round(time)} ms in ${ENGINES[model.engine]}`);
     document.body.dataset.state = "done";
   } catch (error) {
     if (number === newest) complain(error);

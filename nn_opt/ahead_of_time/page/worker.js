@@ -1,25 +1,15 @@
-/* Runs the model beside the page, which stays awake. `program` is the model's code. */
+/* Runs the model beside the page, which stays awake. `program` is the model in plain JavaScript. */
 let runner;
 
-async function start({ weights }) {
-  runner = await create(program, weights);
-  return { engine: runner.engine };
-}
-
-async function create(program, weights) {
-  const arena = new ArrayBuffer(program.arenaBytes);
-  const count = (info) => info.shape.reduce((a, b) => a * b, 1);
-  const run = (inputs) => {
-    const outputs = program.outputs.map((info) => new globalThis[info.array](count(info)));
-    program.run(inputs, outputs, weights, arena);
-    return outputs;
-  };
-  return { engine: "JavaScript", run };
+async function start({ weights, codes, engines }) {
+  const engine = engines.find((name) => (name === "js" || codes[name]) && supports(name));
+  runner = engine === "js" ? plainRunner(program, weights.js) : await wasmRunner(codes[engine], weights.wasm, program);
+  return { engine };
 }
 
 function run({ inputs }) {
-  const start = performance.now();
-  const outputs = runner.run(inputs);
+  const outputs = program.outputs.map(empty), start = performance.now();
+  runner(inputs, outputs);
   return { outputs, time: performance.now() - start };
 }
 

@@ -1,4 +1,4 @@
-"""nn-compile to C99 and JavaScript: what a user builds and runs with it agrees with onnxruntime."""
+"""nn-compile to C99: what a user builds and runs with it agrees with onnxruntime."""
 
 from __future__ import annotations
 
@@ -28,16 +28,6 @@ int main(void) {{
   {name}_run(in, out, weights, arena);
   return fwrite(y, 4, {outputs}, stdout) != {outputs};
 }}
-"""
-SCRIPT = """\
-import { readFileSync, writeSync } from "node:fs";
-import { inputs, load, outputs, run } from "./a%20model.mjs";
-const bytes = readFileSync(0);
-const x = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
-const y = new Float32Array(outputs[0].shape.reduce((a, b) => a * b));
-if (inputs[0].name != "features") throw new Error(inputs[0].name);
-run([x], [y], await load());
-writeSync(1, new Uint8Array(y.buffer));
 """
 
 
@@ -79,20 +69,3 @@ def test_a_c_program(
     got = np.frombuffer(run.stdout, np.float32).reshape(y.shape)
     np.testing.assert_allclose(got, y, rtol=1e-5, atol=1e-6)
     assert (tmp_path / "net.weights").exists() == (limit == 0)
-
-
-@tools.needs("node")
-def test_an_es_module(model: tuple[Path, np.ndarray, np.ndarray], tmp_path: Path):
-    path, x, y = model
-    assert main([str(path), "-o", str(tmp_path / "a model.mjs")]) == 0
-    (tmp_path / "script.mjs").write_text(SCRIPT)
-    run = subprocess.run(
-        [tools.need("node"), "script.mjs"],
-        cwd=tmp_path,
-        input=x.tobytes(),
-        capture_output=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    got = np.frombuffer(run.stdout, np.float32).reshape(y.shape)
-    np.testing.assert_allclose(got, y, rtol=1e-5, atol=1e-6)

@@ -83,8 +83,18 @@ def expected(sample: Sample, x: np.ndarray) -> np.ndarray:
     return np.asarray(y).reshape(-1)
 
 
-def test_an_image_is_classified(browser: Chromium, image_page: str, mobilenet: Sample):
-    browser.open(image_page)
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [
+        ("", "WebAssembly with relaxed vectors"),
+        ("?engine=wasm", "WebAssembly with vectors"),
+        ("?engine=js", "JavaScript"),
+    ],
+)
+def test_an_image_is_classified(
+    browser: Chromium, image_page: str, mobilenet: Sample, engine: str, name: str
+):
+    browser.open(image_page + engine)
     x, y = computed(browser)
     wanted = expected(mobilenet, x)
     np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-4)
@@ -94,7 +104,7 @@ def test_an_image_is_classified(browser: Chromium, image_page: str, mobilenet: S
     assert [row.split("\n")[0] for row in rows] == [LABELS[k] for k in order]
     given = [float(row.split("\n")[1].removesuffix(" %")) for row in rows]
     np.testing.assert_allclose(given, 100 * shares[order], atol=0.06)
-    assert re.fullmatch(r"[\d.]+ ms in .+", browser.text("#status"))
+    assert re.fullmatch(rf"[\d.]+ ms in {name}", browser.text("#status"))
 
 
 def test_pixels_become_numbers_as_the_page_says(browser: Chromium, image_page: str):
