@@ -6,13 +6,13 @@ from xdsl.dialects.func import FuncOp
 
 from nn_opt.ir.target import Target
 from nn_opt.schedule.defaults.facts import is_reduction, stages
+from nn_opt.schedule.defaults.gpu.attention import find_attention, schedule_attention
 from nn_opt.schedule.defaults.gpu.elementwise import schedule_elements
 from nn_opt.schedule.defaults.gpu.groups import find_groups
 from nn_opt.schedule.defaults.gpu.plain import schedule_plain
 from nn_opt.schedule.defaults.gpu.product import schedule_product
 from nn_opt.schedule.defaults.gpu.products import product_of
 from nn_opt.schedule.defaults.gpu.rows import schedule_group
-from nn_opt.schedule.defaults.gpu.transposes import schedule_transposed
 from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.schedule import Schedule
 
@@ -21,7 +21,11 @@ def gpu_schedule(function: FuncOp, target: Target) -> Schedule:
     """Schedule a kernel whose stages are plain nests for a target with a GPU."""
     assert target.gpu is not None, "a target without a GPU has schedules of its own"
     schedule = Schedule(function)
-    inline_stages(schedule)
+    attention = find_attention(schedule, target.gpu)
+    if attention is not None:
+        schedule_attention(schedule, attention, target.gpu)
+    else:
+        inline_stages(schedule)
     for block in stages(function):
         product = product_of(block)
         if product is not None:
@@ -29,7 +33,7 @@ def gpu_schedule(function: FuncOp, target: Target) -> Schedule:
     for group in find_groups(function, target.gpu):
         if len(group.blocks) > 1 or is_reduction(group.last):
             schedule_group(schedule, group, target.gpu)
-        elif not schedule_transposed(schedule, group.last.stage.data, target.gpu):
+        else:
             schedule_elements(schedule, group.last.stage.data, target.gpu)
     schedule_plain(schedule, target.gpu)
     return schedule
