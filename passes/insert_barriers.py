@@ -174,11 +174,6 @@ class Placement:
         ordered = earlier.writes or touch.writes
         if not ordered or earlier.root is not touch.root or (earlier.atomic and touch.atomic):
             return NEVER
-        if earlier is touch and isinstance(touch.op, loop.StoreOp):
-            if touch not in self.constant:
-                self.constant[touch] = touch.place is None or writes_the_same(self.counter, touch)
-            if self.constant[touch]:
-                return NEVER
         around = earlier.indices & touch.indices
         relations = {index: item.relations.get(index, Relation.SAME) for index in around}
         blocks = {
@@ -186,7 +181,18 @@ class Placement:
             for value in self.counter.variables(earlier, touch)
             if isinstance(value.owner, gpu.BlockIdOp)
         }
-        return self.counter.meet(earlier, touch, relations | blocks)
+        meeting = self.counter.meet(earlier, touch, relations | blocks)
+        return NEVER if meeting and earlier is touch and self.keeps(touch) else meeting
+
+    def keeps(self, touch: Touch) -> bool:
+        """Return whether it does not matter in which order a store of a loop's iterations come.
+
+        What data decides the place of is independent, or no schedule had let threads do it.
+        """
+        if touch not in self.constant:
+            known = touch.place is not None and isinstance(touch.op, loop.StoreOp)
+            self.constant[touch] = not known or writes_the_same(self.counter, touch)
+        return self.constant[touch]
 
 
 def _barriers(block: Block) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +18,17 @@ from xdsl.ir.affine import (
 )
 
 from nn_opt.ir.affine import linear
+from nn_opt.ir.types import shape_of
 from nn_opt.passes.thread_touches import Terms, Touch
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    Numbers = NDArray[np.signedinteger[Any]]
 
 BUDGET = 1 << 21  # places that one access is counted through
 DENSE = 1 << 22  # elements of a table that is filled, not sorted
-APART = 1 << 40  # more than a buffer has elements
 
 
 class Relation(Enum):
@@ -86,9 +86,12 @@ class Counter:
         plan = self._plan(first.place, second.place, common, relations)
         if plan is None:
             return UNSURE
-        one = self._spread(first, plan, moved=False)
-        two = self._spread(second, plan, moved=True)
-        return UNSURE if one is None or two is None else _compare(one, two)
+        one = self._table(first, plan, moved=False)
+        two = self._table(second, plan, moved=True)
+        if one is None or two is None:
+            return UNSURE
+        meeting = one.meets(two)
+        return replace(meeting, element=meeting.element % elements_of(first)) if meeting else NEVER
 
     def foreign(self, read: Touch, writes: Sequence[Touch]) -> Meeting:
         """Return whether an actor reads what another one writes, and it does not itself."""
@@ -162,18 +165,20 @@ class Counter:
             plan[value] = (max(min(period or most, most), 1), shift)
         return plan
 
+    def _table(
+        self, touch: Touch, plan: Mapping[SSAValue, tuple[int, int]], *, moved: bool
+    ) -> Table | None:
+        """Return which actors touch which element by an access."""
+        key = touch, tuple(plan.items()), moved
+        if key not in self.cache:
+            spread = self._spread(touch, plan, moved=moved)
+            self.cache[key] = None if spread is None else Table.of(*spread)
+        return self.cache[key]
+
     def _spread(
         self, touch: Touch, plan: Mapping[SSAValue, tuple[int, int]], *, moved: bool
     ) -> tuple[Numbers, Numbers] | None:
         """Return the element and the actor of each access; elements apart for common variables."""
-        key = touch, tuple(plan.items()), moved
-        if key not in self.cache:
-            self.cache[key] = self._spread_anew(touch, plan, moved=moved)
-        return self.cache[key]
-
-    def _spread_anew(
-        self, touch: Touch, plan: Mapping[SSAValue, tuple[int, int]], *, moved: bool
-    ) -> tuple[Numbers, Numbers] | None:
         import numpy as np
 
         assert touch.place is not None
@@ -203,7 +208,7 @@ class Counter:
         if allowed is not None:
             chosen = np.broadcast_to(allowed, shape).reshape(-1)
             spread = [a[chosen] for a in spread]
-        elements = spread[0] + spread[2] * APART
+        elements = spread[0] if not common else spread[0] + spread[2] * elements_of(touch)
         return elements, spread[1]
 
     def _allowed(self, tests: Sequence[Terms], values: Mapping[SSAValue, Any]) -> Any:
@@ -234,43 +239,77 @@ def _row_major(
     return number
 
 
-def _compare(one: tuple[Numbers, Numbers], two: tuple[Numbers, Numbers]) -> Meeting:
-    """Return whether an element has different actors in two lists of (elements, actors)."""
-    import numpy as np
+@dataclass(frozen=True)
+class Table:
+    """The least and the greatest actor of each element from `start` on; -1 where there is none.
 
-    (places, actors), (others, strangers) = one, two
-    if not places.size or not others.size:
-        return NEVER
-    start = min(places.min(), others.min())
-    span = int(max(places.max(), others.max()) - start) + 1
-    if span <= DENSE:
-        first, second, elements = places - start, others - start, None
-    else:
-        elements, at = np.unique(np.concatenate([places, others]), return_inverse=True)
-        first, second = np.split(at.reshape(-1), [places.size])
-        span = elements.size
-    low, high = _extremes(first, actors, span)
-    bottom, top = _extremes(second, strangers, span)
-    apart = (high >= 0) & (top >= 0) & ((low != top) | (high != bottom))
-    if not apart.any():
-        return NEVER
-    k = int(np.argmax(apart))
-    pair = (low[k], top[k]) if low[k] != top[k] else (high[k], bottom[k])
-    element = int(start) + k if elements is None else int(elements[k])
-    return Meeting(Answer.YES, element % APART, (int(pair[0]), int(pair[1])))
-
-
-def _extremes(at: Numbers, actors: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """Return the least and the greatest actor of each element; -1 where there is none.
-
-    Actors are in order: of several that are put in one place, the last one stays.
+    keys: the elements, in order, if they are too far apart for a table of all between them.
     """
-    import numpy as np
 
-    low, high = np.full(count, -1), np.full(count, -1)
-    high[at] = actors
-    low[at[::-1]] = actors[::-1]
-    return low, high
+    start: int
+    low: Numbers
+    high: Numbers
+    keys: Numbers | None = None
+
+    @classmethod
+    def of(cls, places: Numbers, actors: Numbers) -> Table:
+        """Return the table of accesses, whose actors are in order."""
+        import numpy as np
+
+        if not places.size:
+            return cls(0, places, actors)
+        start, keys = int(places.min()), None
+        count = int(places.max()) - start + 1
+        at = places - start
+        if count > DENSE:
+            keys, at = np.unique(places, return_inverse=True)
+            at, count = at.reshape(-1), keys.size
+        low, high = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
+        high[at] = actors  # of several that are put in one place, the last one stays
+        low[at[::-1]] = actors[::-1]
+        return cls(start, low, high, keys)
+
+    def meets(self, other: Table) -> Meeting:
+        """Return whether an element has different actors in two tables."""
+        import numpy as np
+
+        if not self.low.size or not other.low.size:
+            return NEVER
+        elements, mine, others = self._overlap(other)
+        low, high = self.low[mine], self.high[mine]
+        bottom, top = other.low[others], other.high[others]
+        apart = (high >= 0) & (top >= 0) & ((low != top) | (high != bottom))
+        if not apart.any():
+            return NEVER
+        k = int(np.argmax(apart))
+        pair = (low[k], top[k]) if low[k] != top[k] else (high[k], bottom[k])
+        return Meeting(Answer.YES, int(elements[k]), (int(pair[0]), int(pair[1])))
+
+    def _overlap(self, other: Table) -> tuple[Any, Any, Any]:
+        """Return the elements that both tables have, and where they are in each."""
+        import numpy as np
+
+        if self.keys is not None or other.keys is not None:
+            return np.intersect1d(
+                self.all_keys(), other.all_keys(), assume_unique=True, return_indices=True
+            )
+        first = max(self.start, other.start)
+        last = min(self.start + self.low.size, other.start + other.low.size)
+        mine, others = (slice(first - t.start, max(last, first) - t.start) for t in (self, other))
+        return range(first, max(last, first)), mine, others
+
+    def all_keys(self) -> Numbers:
+        """Return the elements of a table."""
+        import numpy as np
+
+        if self.keys is not None:
+            return self.keys
+        return np.arange(self.start, self.start + self.low.size)
+
+
+def elements_of(touch: Touch) -> int:
+    """Return how many elements the buffer has."""
+    return max(math.prod(shape_of(touch.root)), 1)
 
 
 def evaluate(terms: Terms, values: Mapping[SSAValue, Any]) -> Any:
