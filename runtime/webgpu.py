@@ -90,10 +90,13 @@ class WebGPUDevice(Device):
     def copy(self, source: Slice, target: Slice) -> None:
         if not source.size:
             return
+        if source.handle is target.handle:  # which WebGPU does not copy
+            between = Slice(self.allocate(source.size), 0, source.size)
+            self.copy(source, between)
+            source = between
         encoder = self.device.create_command_encoder()
-        size = _whole(source.size)
         places = source.handle, source.offset, target.handle, target.offset
-        encoder.copy_buffer_to_buffer(*places, size)
+        encoder.copy_buffer_to_buffer(*places, _whole(source.size))
         self.device.queue.submit([encoder.finish()])
 
     def launch(
