@@ -47,6 +47,8 @@ from nn_opt.runtime.weights import Pack, pack_weights
 
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 INFER = "infer-shapes"
+OPTIMIZE, TO_LOOPS = "optimize-graph", "lower-to-loops"  # what all code begins with
+SAME_BITS = ("x86_64", "aarch64")  # processors that round all sums and products alike
 
 # The levels of `Model.ir`, each by the pass after which the module is printed.
 LEVELS = {
@@ -145,7 +147,7 @@ def lower(
     Without what the helpers of a crew make machine code of, beside this process.
     """
     machine = target_named(target)
-    plan = DETERMINISTIC if deterministic else machine  # what passes decide for
+    plan = plan_of(machine, deterministic=deterministic)
     manifest = signature_of(module)
     assert manifest.is_static, "the sizes are bound before"
     verify(module)
@@ -167,6 +169,46 @@ def lower(
         arena_plan=arena_plan(module),
     )
     return Lowered(manifest, text, machine, arrays, offsets)
+
+
+def plan_of(machine: Target, *, deterministic: bool) -> Target:
+    """Return what passes decide for: a machine, or the plan that all machines share.
+
+    Raises: DiagnosticError for a machine whose arithmetic may differ in the last bit.
+    """
+    if not deterministic:
+        return machine
+    if machine.architecture not in SAME_BITS or not machine.has_threads:
+        raise DiagnosticError(
+            f"error: no deterministic code for target {machine.name!r}"
+            f"\n  hint: bits are the same on Linux on {' and '.join(SAME_BITS)}"
+        )
+    return DETERMINISTIC
+
+
+def lower_to_source(
+    module: ModuleOp,
+    target: str,
+    options: str,
+    pipeline: str,
+    *,
+    progress: Progress | None = None,
+    deterministic: bool = False,
+    debug_info: bool = False,
+) -> Manifest:
+    """Run all passes on a module up to a pipeline for source text; return what the model says.
+
+    Such text has lines of its own, so `debug_info` adds nothing to it.
+    """
+    plan = plan_of(target_named(target), deterministic=deterministic)
+    manifest = signature_of(module)
+    verify(module)
+    watch = Watch(progress)
+    passes = [*expand(OPTIMIZE, options), *expand(TO_LOOPS), *expand(pipeline)]
+    with quiet_collector():
+        _lower(module, plan, watch, passes)
+    arenas = {"arena_plan": arena_plan(module), "kernels": watch.kernels}
+    return replace(manifest, target=target, cpu=plan.cpu, **arenas)
 
 
 def level_text(
@@ -195,7 +237,7 @@ def level_text(
     count = len(names) if level in EMITTED else len(names) - names[::-1].index(last)
     machine = target_named(target)
     with quiet_collector():
-        _lower(module, DETERMINISTIC if deterministic else machine, Watch(None), passes[:count])
+        _lower(module, plan_of(machine, deterministic=deterministic), Watch(None), passes[:count])
     if level == "llvm-ir":
         return print_llvm(module, debug_info=debug_info)
     if level == "asm":

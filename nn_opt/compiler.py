@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import nn_opt
 from nn_opt.collector import quiet_collector
+from nn_opt.engines import build_for, engine_of, program_of, refuse_profile
 from nn_opt.origin import Dims, Origin, ShapeMap, origin_of
 from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.cache import Cache, key_of, open_cache
@@ -132,14 +133,18 @@ class Builder:
     def program(self, shapes: Shapes, *, profile: bool = False) -> Program:
         """Return the model compiled for inputs of these shapes."""
         assert self._manifest is not None, "the signature comes first"
-        require_runnable(self._target)
+        engine = engine_of(self._target)
+        if not engine:
+            require_runnable(self._target)
+        elif profile:
+            refuse_profile(engine)
         external = sorted((self._manifest.external or {}).items())
         key = key_of([self._key, json.dumps([external, shapes, profile])])
         artifact = self._cache.load(key)
         if artifact is None:
             make = partial(self.artifact, shapes, profile=profile)
             artifact = self._cache.fill(key, lambda pack: make(pack=pack))
-        return Program(artifact)
+        return program_of(engine, artifact) if engine else Program(artifact)
 
     def artifact(
         self, shapes: Shapes, *, profile: bool = False, pack: Pack = pack_weights
@@ -149,6 +154,8 @@ class Builder:
             from nn_opt.build import build
 
             module = self._module(shapes)
+            if engine := engine_of(self._target):
+                return self._for_engine(engine, module, pack)
             return build(
                 module,
                 self._target,
@@ -159,6 +166,18 @@ class Builder:
                 progress=self.progress,
                 pack=pack,
             )
+
+    def _for_engine(self, engine: str, module: ModuleOp, pack: Pack) -> Artifact:
+        return build_for(
+            engine,
+            module,
+            self._target,
+            self.options,
+            pack=pack,
+            deterministic=self.deterministic,
+            debug_info=self.debug_info,
+            progress=self.progress,
+        )
 
     def text(self, level: str, shapes: Shapes) -> str:
         """Return the IR at a level, for inputs of these shapes."""

@@ -175,7 +175,11 @@ GPUS = {name: Target(name, _X86, "x86-64", "", 16, 64, gpu=gpu) for name, gpu in
 DETERMINISTIC = replace(DEFAULT, name="any-width", has_ldexp=False)
 # Source text for machines that are not known: two elements side by side, in variables.
 SCALAR = Target("scalar", _X86, "x86-64", "", 8, 16, fuses=False)
-PLANS = {plan.name: plan for plan in (DETERMINISTIC, SCALAR)}  # targets that are no machines
+# ... and for JavaScript: numbers are doubles, in registers of one each.
+JAVASCRIPT = replace(SCALAR, name="js", triple="javascript-unknown-unknown", cpu="")
+PLANS = {
+    plan.name: plan for plan in (DETERMINISTIC, SCALAR, JAVASCRIPT)
+}  # targets that are no machines
 
 
 @lru_cache(maxsize=1)
