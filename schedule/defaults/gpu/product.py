@@ -50,11 +50,11 @@ def schedule_product(schedule: Schedule, block: BlockOp, product: Product, gpu: 
     batches = math.prod(block.axis_sizes[axis] for axis in product.batch)
     tile = choose_tile(batches, rows, columns, element, gpu)
     follower = follower_of(schedule, stage)
-    _join(schedule, follower, product, reduced=False)
-    batch, row, column, k = _join(schedule, stage, product)
+    join_product(schedule, follower, product, reduced=False)
+    batch, row, column, k = join_product(schedule, stage, product)
     for loop, multiple in ((row, tile.height), (column, tile.width)):
         schedule.pad(loop, multiple)
-    _pad_sum(schedule, stage, k, tile.depth)
+    pad_sum(schedule, stage, k, tile.depth)
     right = _copy(schedule, stage, product.columns_of, [k, column])
     left = _copy(schedule, stage, product.rows_of, [k, row])
     own = [
@@ -95,10 +95,13 @@ def _follows(reader: BlockOp, block: BlockOp) -> bool:
     return all(at_own_axes(load, reader) for load in loads_of(alloc.result, reader))
 
 
-def _join(
+def join_product(
     schedule: Schedule, stage: str, product: Product, *, reduced: bool = True
 ) -> tuple[list[ForOp], ForOp, ForOp, ForOp]:
-    """Make the loops of a stage batches, rows, columns and sums; return them in this order."""
+    """Make the loops of a stage batches, rows, columns and sums; return them in this order.
+
+    Without rows the columns stand for them.
+    """
     loops = schedule.axes(stage)
     outside = tuple(axis for axis in product.batch if axis < len(loops))
     groups = [outside, product.rows, product.columns, *([product.reduced] if reduced else [])]
@@ -106,15 +109,15 @@ def _join(
     if order != loops:
         schedule.reorder(*order)
     batch = [loops[axis] for axis in outside]
-    joined = [_joined(schedule, [loops[axis] for axis in group]) for group in groups[1:]]
-    return batch, joined[0], joined[1], joined[-1]
+    joined = [_joined(schedule, [loops[axis] for axis in group]) for group in groups[1:] if group]
+    return batch, joined[0], joined[-2 if reduced else -1], joined[-1]
 
 
 def _joined(schedule: Schedule, loops: list[ForOp]) -> ForOp:
     return schedule.join(*loops) if len(loops) > 1 else loops[0]
 
 
-def _pad_sum(schedule: Schedule, stage: str, k: ForOp, multiple: int) -> None:
+def pad_sum(schedule: Schedule, stage: str, k: ForOp, multiple: int) -> None:
     """Go on with zeros to a whole number of steps, if both factors are zeros there."""
     block = find_block(schedule.function, stage)
     if reads_zeros(block, axis_of(block, k), range(k.trips, -(-k.trips // multiple) * multiple)):

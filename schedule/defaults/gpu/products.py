@@ -55,7 +55,7 @@ def product_of(block: BlockOp) -> Product | None:
         return None
     columns = [axis for axis in wide if axis in lanes and axis not in others]
     rows = [axis for axis in wide if axis in others and axis not in lanes]
-    if not columns or not rows or wide[-1] not in columns:
+    if not columns or wide[-1] not in columns:
         return None
     columns, rows = _innermost(block, columns), _innermost(block, rows)
     reduced = _summed(block) or reduce_axes(block)[-1:]

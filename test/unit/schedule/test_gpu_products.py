@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from nn_opt.ir.target import set_target
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.pipelines import expand
 from nn_opt.reference import run
+from nn_opt.schedule.defaults.gpu import direct
 
 
 def matmul(x: str, w: str, y: str, dtype: str = "f32", after: str = "") -> str:
@@ -73,7 +75,21 @@ KERNELS = {
     "conv stride 2": conv("2x4x7x7", "6x4x3x3", "2x6x4x4", 6, window(2, 1, 1)),
     "conv dilated": conv("1x3x8x8", "4x3x3x3", "1x4x8x8", 4, window(1, 2, 2)),
     "conv 1x1": conv("1x8x4x4", "12x8x1x1", "1x12x4x4", 12, window(1, 0, 1)),
+    "depthwise": conv("1x4x8x6", "4x1x3x3", "1x4x8x6", 4, window(1, 1, 1, 4)),
+    "groups": conv("2x4x6x6", "6x2x3x3", "2x6x3x3", 6, window(2, 1, 1, 2)),
+    "vector": matmul("1x70", "70x40", "1x40"),
+    "vectors": matmul("3x1x33", "3x33x20", "3x1x20"),
+    "transposed vector": matmul("3x33", "33", "3"),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_is_large() -> Iterator[None]:
+    """Let tiny convolutions have the schedules of those that keep a GPU busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(direct, "RESULTS", 1)
+        patch.setattr(direct, "FEW_ELEMENTS", 1)
+        yield
 
 
 def inputs_of(text: str) -> list[Array]:
@@ -154,6 +170,7 @@ SIMULATED = """
 import numpy, pyopencl
 import test_gpu_products as products
 
+products.direct.RESULTS = products.direct.FEW_ELEMENTS = 1
 print(pyopencl.get_platforms()[0].name)
 for text in products.KERNELS.values():
     module = products.lowered(text, "lower-to-loops lower-to-gpu")
