@@ -97,7 +97,8 @@ def install(names: Sequence[str]) -> None:
 def obstacle(names: Sequence[str]) -> str | None:
     """Return why these packages cannot be installed here, in one line."""
     if shutil.which("apt-get") is None:
-        return f"there is no apt-get here; these are Debian's names of what to install: {names}"
+        wanted = " ".join(names)
+        return f"there is no apt-get here; these are Debian's names of what to install: {wanted}"
     if os.geteuid() != 0:
         return "apt-get installs as root alone; run `sudo make system-tools`"
     return None
