@@ -14,13 +14,28 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.backends.source.gpu_language import Buffer, GpuLanguage, Space
 from nn_opt.backends.source.indices import Indices, index_range
-from nn_opt.backends.source.printer import FunctionPrinter, Statement, is_tight
+from nn_opt.backends.source.printer import (
+    LONGEST,
+    MEMORY,
+    NOTHING,
+    FunctionPrinter,
+    Statement,
+    is_tight,
+)
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Range, linear
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.types import element_type, is_vector, lanes_of, memory_space, shape_of
 
 MOST_ELEMENTS = (1 << 31) - 1  # of a buffer: an index has 32 bits
+
+
+@dataclass
+class WaitingLanes:
+    """Lanes that are text: what it reads, and how many of its readers are still to come."""
+
+    reads: frozenset[str]
+    readers: int
 
 
 @dataclass
@@ -35,6 +50,7 @@ class KernelPrinter(FunctionPrinter):
     grid_size: tuple[int, int, int] = field(kw_only=True)
     buffers: dict[SSAValue, Buffer] = field(default_factory=dict[SSAValue, Buffer])
     lanes: dict[SSAValue, list[str]] = field(default_factory=dict[SSAValue, list[str]])
+    waiting: dict[SSAValue, WaitingLanes] = field(default_factory=dict[SSAValue, WaitingLanes])
     ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
     on_vectors: Statement = field(kw_only=True)  # prints an op whose values are vectors
     grouped: Callable[[GpuLanguage, SSAValue, int], int] = field(kw_only=True)
@@ -149,7 +165,8 @@ class KernelPrinter(FunctionPrinter):
     def native(self, value: SSAValue, *, tight: bool = True) -> str:
         """Return a vector as one expression."""
         if value in self.lanes:
-            return self.vector(element_type(value), self.lanes[value])
+            lanes = self.lane_texts(value, len(self.lanes[value]))
+            return self.vector(element_type(value), lanes)
         return self.take_tight(value) if tight else self.take(value)
 
     def vector(self, element: Attribute, lanes: Sequence[str]) -> str:
@@ -162,6 +179,8 @@ class KernelPrinter(FunctionPrinter):
 
     def lane_texts(self, value: SSAValue, count: int) -> list[str]:
         """Return what stands for each lane; a scalar is the same on all."""
+        if value in self.waiting:
+            self.name_lanes(value)
         if value in self.lanes:
             return self.lanes[value]
         word = self.stable(value)
@@ -175,15 +194,52 @@ class KernelPrinter(FunctionPrinter):
             return
         self.lanes[value] = [self._named_lane(value, text) for text in texts]
 
+    def take_lanes(self, value: SSAValue, count: int) -> tuple[list[str], frozenset[str]]:
+        """Return what stands for each lane, and the variables that it reads; text is used up."""
+        if value not in self.waiting:
+            return self.lane_texts(value, count), NOTHING
+        waiting = self.waiting[value]
+        waiting.readers -= 1
+        if not waiting.readers:
+            del self.waiting[value]
+        return self.lanes[value], waiting.reads
+
+    def keep_lanes(self, value: SSAValue, texts: Sequence[str], reads: frozenset[str]) -> None:
+        """Let a vector's one reader have its lanes as text, which reads variables."""
+        uses = [use.operation for use in value.uses]
+        alone = len(uses) == 1 and uses[0].parent is value.owner.parent
+        if alone and max(map(len, texts)) <= LONGEST:
+            self.wait(value, texts, reads)
+        else:
+            self.bind_lanes(value, texts)
+
+    def wait(self, value: SSAValue, texts: Sequence[str], reads: frozenset[str]) -> None:
+        """Let a vector's lanes be text that reads variables, until those change."""
+        readers = len(list(value.uses))
+        if readers:
+            self.lanes[value] = list(texts)
+            self.waiting[value] = WaitingLanes(reads, readers)
+
+    def name_lanes(self, value: SSAValue) -> None:
+        """Name lanes that were text: what they read is about to change."""
+        del self.waiting[value]
+        self.lanes[value] = [self.copied(value, text) for text in self.lanes[value]]
+
+    def before_a_write(self, places: frozenset[str] = MEMORY) -> None:
+        super().before_a_write(places)
+        for value in [value for value, lanes in self.waiting.items() if lanes.reads & places]:
+            self.name_lanes(value)
+
+    def before_a_region(self) -> None:
+        super().before_a_region()
+        for value in list(self.waiting):
+            self.name_lanes(value)
+
     def copied(self, value: SSAValue, text: str) -> str:
         """Name what an expression is now."""
         name = self.names.fresh(value.name_hint, "v")
         self.say(self.language.define(name, element_type(value), text))
         return name
-
-    def reads_memory(self, values: Sequence[SSAValue]) -> bool:
-        """Return whether an expression that waits for its reader reads memory."""
-        return any(v in self._pending and self._pending[v].reads_memory for v in values)
 
     def value(self, op: Operation) -> None:
         if len(op.results) == 1 and any(is_vector(v.type) for v in (*op.operands, *op.results)):

@@ -44,8 +44,8 @@ def _store(p: KernelPrinter, op: loop.StoreOp) -> None:
         return
     indices = p.indices(op.indices)
     value = p.take(op.value)
-    p.before_a_write()
     offset = indices.offset(shape_of(op.memref), op.map.data.results)
+    p.before_a_write(p.place_of(op.memref, offset))
     p.assign(op.memref, offset, value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import gcd
 from typing import Any
@@ -13,6 +14,7 @@ from xdsl.ir.affine import AffineExpr
 
 from nn_opt.backends.source.gpu_language import Buffer, GpuLanguage, Space
 from nn_opt.backends.source.kernel_printer import KernelPrinter, flat, is_fixed
+from nn_opt.backends.source.printer import MEMORY, NOTHING, tight
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop import lane_dimension
 from nn_opt.ir.affine import linear
@@ -62,16 +64,17 @@ def value(p: KernelPrinter, op: Operation) -> None:
     p.check_type(op, element)
     rule = p.gpu.vector_rules.get(type(op))
     if rule is not None and all(_is_native(p, v, count) for v in op.operands):
-        reads = p.reads_memory(op.operands)
+        reads = p.reads(op.operands)
         text = rule(p.gpu, op, [p.native(operand) for operand in op.operands])
-        p.keep(op, text, reads_memory=reads)
+        p.keep(op, text, reads)
         return
     if type(op) not in p.language.rules:
         raise p.refuse(op, "has no rule for it")
     scalar = on_scalars(type(op), op, len(op.operands), element)
-    lanes = [p.lane_texts(operand, count) for operand in op.operands]
-    rows = zip(*lanes, strict=True)
-    p.bind_lanes(result, [p.language.expression(scalar, list(row)) for row in rows])
+    taken = [p.take_lanes(operand, count) for operand in op.operands]
+    rows = zip(*([tight(text) for text in lanes] for lanes, _ in taken), strict=True)
+    texts = [p.language.expression(scalar, list(row)) for row in rows]
+    p.keep_lanes(result, texts, NOTHING.union(*(reads for _, reads in taken)))
 
 
 def _is_native(p: KernelPrinter, operand: SSAValue, count: int) -> bool:
@@ -131,7 +134,7 @@ def reduction(p: KernelPrinter, op: vector.ReductionOp) -> None:
     total = texts[0]
     for text in texts[1:]:
         total = p.language.expression(scalar, [f"({total})" if " " in total else total, text])
-    p.keep(op, total, reads_memory=False)
+    p.keep(op, total)
 
 
 def load(p: KernelPrinter, op: loop.LoadOp) -> None:
@@ -141,7 +144,7 @@ def load(p: KernelPrinter, op: loop.LoadOp) -> None:
     if op.memref in p.variables and is_fixed(op):
         start = linear(flat(op)).constant
         names = [p.element(op.memref, str(start + k * op.step)) for k in range(count)]
-        p.bind_lanes(op.result, [p.copied(op.result, name) for name in names])
+        p.wait(op.result, names, frozenset(names))
         return
     indices = p.indices(op.indices)
     buffer, place = p.buffers[op.memref], flat(op)
@@ -154,7 +157,7 @@ def load(p: KernelPrinter, op: loop.LoadOp) -> None:
     if at_once == count and p.gpu.computes_vectors(element, count):
         offset = p.place(buffer, indices.text(place))
         text = p.gpu.read_vector(buffer, offset, count, aligned=aligned)
-        p.keep(op, text, reads_memory=True)
+        p.keep(op, text, MEMORY)
         return
     lanes: list[str] = []
     for first in range(0, count, at_once):
@@ -245,11 +248,19 @@ def store(p: KernelPrinter, op: loop.StoreOp) -> None:
 
 def _store_lanes(p: KernelPrinter, op: loop.StoreOp, count: int) -> None:
     """Write each lane; p.buffers lacks what is in variables."""
-    texts = p.lane_texts(op.value, count)
-    p.before_a_write()
+    texts, reads = p.take_lanes(op.value, count)
     indices, place = p.indices(op.indices), flat(op)
-    for k, text in enumerate(texts):
-        p.assign(op.memref, indices.text(place + k * op.step), text)
+    offsets = [indices.text(place + k * op.step) for k in range(count)]
+    written = [p.place_of(op.memref, offset) for offset in offsets]
+    p.before_a_write(NOTHING.union(*written))
+    if reads and any(_words(texts[k]) & NOTHING.union(*written[:k]) for k in range(count)):
+        texts = [p.copied(op.value, text) for text in texts]
+    for offset, text in zip(offsets, texts, strict=True):
+        p.assign(op.memref, offset, text)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 def grouped(language: GpuLanguage, value: SSAValue, aligned: int) -> int:

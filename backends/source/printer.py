@@ -28,6 +28,8 @@ from nn_opt.ir.types import element_type, shape_of
 LONGEST = 80  # characters of an expression that is put into another one
 INDENT = "  "
 MOST_VARIABLES = 64  # in the place of one buffer
+MEMORY = frozenset({"[]"})  # what an expression reads that reads any array
+NOTHING = frozenset[str]()
 SIMPLE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 
 
@@ -40,7 +42,7 @@ class Pending:
     """An expression that waits for its one reader."""
 
     text: str
-    reads_memory: bool
+    reads: frozenset[str]  # variables, and MEMORY
 
 
 @dataclass
@@ -89,8 +91,7 @@ class FunctionPrinter:
 
     def take_tight(self, value: SSAValue) -> str:
         """Return what stands for a value, in parentheses unless it is one word or call."""
-        text = self.take(value)
-        return text if is_tight(text) else f"({text})"
+        return tight(self.take(value))
 
     def indices(self, values: Sequence[SSAValue]) -> Indices:
         """Return the means to write expressions over index values."""
@@ -100,14 +101,14 @@ class FunctionPrinter:
         names = [self.words[value] for value in values]
         return Indices(self.language, names, [index_range(value) for value in values])
 
-    def keep(self, op: Operation, text: str, *, reads_memory: bool) -> None:
+    def keep(self, op: Operation, text: str, reads: frozenset[str] = NOTHING) -> None:
         """Let the one reader of an op's result have its text, else name it."""
         value = op.results[0]
         (use, *more) = [*value.uses, None]
         if use is None:
             return
         alone = more == [None] and use.operation.parent is op.parent
-        self._pending[value] = Pending(text, reads_memory)
+        self._pending[value] = Pending(text, reads)
         if not alone or len(text) > LONGEST:
             self.settle(value)
 
@@ -117,10 +118,21 @@ class FunctionPrinter:
         word = self.name(value)
         self.say(self.language.define(word, value.type, waiting.text))
 
-    def before_a_write(self) -> None:
-        """Name what was read from memory and has not found its reader."""
-        for value in [v for v, waiting in self._pending.items() if waiting.reads_memory]:
+    def before_a_write(self, places: frozenset[str] = MEMORY) -> None:
+        """Name what was read from these variables, or from arrays, and has not found its reader."""
+        for value in [v for v, waiting in self._pending.items() if waiting.reads & places]:
             self.settle(value)
+
+    def reads(self, values: Sequence[SSAValue]) -> frozenset[str]:
+        """Return what the expressions read that wait for these readers."""
+        waiting = [self._pending[value].reads for value in values if value in self._pending]
+        return NOTHING.union(*waiting)
+
+    def place_of(self, buffer: SSAValue, offset: str) -> frozenset[str]:
+        """Return what an access to an element reads or writes: a variable, or an array."""
+        if buffer in self.variables:
+            return frozenset({f"{self.variables[buffer]}{offset}"})
+        return MEMORY
 
     def before_a_region(self) -> None:
         """Name all that waits: what comes may be far from here."""
@@ -138,10 +150,10 @@ class FunctionPrinter:
                 )
             )
         self.check_type(op, op.results[0].type)
-        reads = any(v in self._pending and self._pending[v].reads_memory for v in op.operands)
+        reads = self.reads(op.operands)
         operands = [self.take_tight(operand) for operand in op.operands]
         text = self.language.expression(op, operands)
-        self.keep(op, text, reads_memory=reads)
+        self.keep(op, text, reads)
 
     def check_type(self, op: Operation, type_: Attribute) -> None:
         if self.language.type_word(type_) is None:
@@ -196,6 +208,11 @@ def _offset(op: Operation) -> int:
     return place
 
 
+def tight(text: str) -> str:
+    """Return an expression, in parentheses unless it is one word or call."""
+    return text if is_tight(text) else f"({text})"
+
+
 def is_tight(text: str) -> bool:
     """Return whether an expression needs no parentheses: a word, a call, or in some already."""
     depth = 0
@@ -218,7 +235,7 @@ def _constant(p: FunctionPrinter, op: arith.ConstantOp) -> None:
 
 def _apply(p: FunctionPrinter, op: loop.ApplyOp) -> None:
     text = p.indices(op.indices).text(op.map.data.results[0])
-    p.keep(op, text, reads_memory=False)
+    p.keep(op, text)
 
 
 def _load(p: FunctionPrinter, op: loop.LoadOp) -> None:
@@ -226,7 +243,8 @@ def _load(p: FunctionPrinter, op: loop.LoadOp) -> None:
     indices = p.indices(op.indices)
     shape, results = shape_of(op.memref), op.map.data.results
     element = element_type(op.memref)
-    text = p.element(op.memref, indices.offset(shape, results))
+    offset = indices.offset(shape, results)
+    text = p.element(op.memref, offset)
     if op.default is not None:
         default = p.language.literal(scalar_value(op.default), element)
         conditions = indices.inside(shape, results)
@@ -234,14 +252,14 @@ def _load(p: FunctionPrinter, op: loop.LoadOp) -> None:
             text = default
         elif conditions:
             text = p.language.choose(" && ".join(conditions), text, default)
-    p.keep(op, text, reads_memory=True)
+    p.keep(op, text, p.place_of(op.memref, offset))
 
 
 def _store(p: FunctionPrinter, op: loop.StoreOp) -> None:
     indices = p.indices(op.indices)
     value = p.take(op.value)
-    p.before_a_write()
     offset = indices.offset(shape_of(op.memref), op.map.data.results)
+    p.before_a_write(p.place_of(op.memref, offset))
     p.say(f"{p.element(op.memref, offset)} = {value};")
 
 

@@ -15,7 +15,7 @@
 // CUDA-NEXT:     __syncthreads();
 // CUDA:            acc_at0 = fmaf(a0, b.x, acc_at0);
 // CUDA:        *(float2 *)(out + 2048 * by + 128 * ty + 32 * bx + 2 * tx) = make_float2(m0, m0_1);
-// CUDA:        const float e_3 = expf(v.w);
+// CUDA:        const float w_3 = expf(v.w) + v.w;
 
 // METAL:      #include <metal_stdlib>
 // METAL:      {{[[][[]}}max_total_threads_per_threadgroup(256){{[]][]]}}
