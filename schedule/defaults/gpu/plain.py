@@ -5,7 +5,7 @@ from __future__ import annotations
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, Kind
 from nn_opt.ir.target import Gpu
 from nn_opt.schedule.defaults.facts import axis_loops, is_reduction, stages
-from nn_opt.schedule.nest import find_block, kinds_bound, only_child, written
+from nn_opt.schedule.nest import find_block, kinds_bound, loops_around, only_child, written
 from nn_opt.schedule.schedule import Schedule
 
 THREADS = 256  # of a block: several blocks fit on a multiprocessor, whatever GPU it is
@@ -14,7 +14,7 @@ THREADS = 256  # of a block: several blocks fit on a multiprocessor, whatever GP
 def schedule_plain(schedule: Schedule, gpu: Gpu) -> None:
     """Give each element of every stage that has no bound loop yet a thread."""
     for stage in [block.stage.data for block in stages(schedule.function)]:
-        loops = schedule.axes(stage)
+        loops = loops_around(find_block(schedule.function, stage))
         if not any(loop.how.is_bound for loop in loops) and all(loop.trips for loop in loops):
             bind_elements(schedule, stage, gpu)
 

@@ -14,7 +14,7 @@ from nn_opt.ir.target import Gpu
 from nn_opt.schedule.defaults.elementwise import runs_on
 from nn_opt.schedule.defaults.facts import is_reduction, loads_of, step
 from nn_opt.schedule.defaults.gpu.grids import bind_blocks, fuse_all
-from nn_opt.schedule.nest import find_block, read, stores_in
+from nn_opt.schedule.nest import find_block, loops_around, read, stores_in
 from nn_opt.schedule.schedule import Schedule
 
 TILE = 32  # rows and columns
@@ -37,10 +37,11 @@ class Turned:
 def schedule_transposed(schedule: Schedule, stage: str, gpu: Gpu) -> bool:
     """Turn what a stage reads across in shared memory; return False if it reads nothing so."""
     merge_neighbours(schedule, stage)
-    loops = schedule.axes(stage)
-    turned = find_turned(find_block(schedule.function, stage), loops)
+    block = find_block(schedule.function, stage)
+    turned = find_turned(block, loops_around(block))
     if turned is None:
         return False
+    loops = schedule.axes(stage)
     copy = schedule.reindex(stage, turned.operand, turned.axes)
     outside = [loop for loop in loops[:-1] if loop is not loops[turned.along]]
     row_tiles, row = schedule.split(loops[turned.along], TILE)
@@ -58,13 +59,12 @@ def schedule_transposed(schedule: Schedule, stage: str, gpu: Gpu) -> bool:
 
 def merge_neighbours(schedule: Schedule, stage: str) -> None:
     """Join all loops that every access runs through as through one."""
-    position = len(schedule.axes(stage)) - 1
+    position = len(loops_around(find_block(schedule.function, stage))) - 1
     while position > 0:
-        loops = schedule.axes(stage)
-        outer, inner = loops[position - 1], loops[position]
-        wide = outer.trips > 1 and inner.trips > 1
-        if wide and runs_on(find_block(schedule.function, stage), outer, inner):
-            schedule.join(outer, inner)
+        block = find_block(schedule.function, stage)
+        outer, inner = loops_around(block)[position - 1 : position + 1]
+        if outer.trips > 1 and inner.trips > 1 and runs_on(block, outer, inner):
+            schedule.join(*schedule.axes(stage)[position - 1 : position + 1])
         position -= 1
 
 
