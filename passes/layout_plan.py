@@ -139,6 +139,8 @@ def admits_conv(op: Operation, plan: LayoutPlan) -> bool:
     floats = isinstance(element_type(op.x), AnyFloat)
     if op.layout is not None or not (floats or op.wide is not None):
         return False
+    if sums_bytes(op) and plan.lanes % BYTES:  # four bytes are summed at once
+        return False
     if op.group.value.data != 1 and not is_depthwise(op) and not has_whole_groups(op, plan):
         return False
     return 4 * shape_of(op.results[0])[1] >= plan.lanes

@@ -78,9 +78,11 @@ def _needed(objects: Sequence[bytes]) -> set[str]:
     return {name for table in tables for name in table} - defined
 
 
-# ELF (System V ABI, 64-bit, little-endian): the headers of the file, a section and a symbol.
+# ELF (System V ABI, little-endian): the headers of the file, a section and a symbol; of files for
+# 32 bits as well, where sections are to be found.
 _FILE = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+_SHORT = struct.Struct("<16sHHIIIIIHHHHHH"), struct.Struct("<IIIIIIIIII")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SYMTAB = 2
 _LOCAL = 0
@@ -100,17 +102,23 @@ def symbols(data: bytes | bytearray) -> Iterator[tuple[str, bool]]:
 def find_section(data: bytes, name: str) -> tuple[int, int]:
     """Return the offset and size of a section of an ELF object, which must have it."""
     sections = _sections(data)
-    names = _slice(data, sections[int(_FILE.unpack_from(data)[13])])
+    names = _slice(data, sections[int(_layout(data)[0].unpack_from(data)[13])])
     for section in sections:
         if names[section[0] : names.index(b"\0", section[0])] == name.encode():
             return section[4], section[5]
     raise Unloadable(f"error: the object has no section {name!r}")
 
 
+def _layout(data: bytes | bytearray) -> tuple[struct.Struct, struct.Struct]:
+    """Return how the headers of a file and of its sections are laid out."""
+    return _SHORT if data[4] == 1 else (_FILE, _SECTION)
+
+
 def _sections(data: bytes | bytearray) -> list[tuple[int, ...]]:
-    header = _FILE.unpack_from(data)
+    file, row = _layout(data)
+    header = file.unpack_from(data)
     start, count = header[6], header[12]
-    return [_SECTION.unpack_from(data, start + i * _SECTION.size) for i in range(count)]
+    return [row.unpack_from(data, start + i * row.size) for i in range(count)]
 
 
 def _symbols(data: bytes | bytearray) -> Iterator[tuple[str, bool]]:
