@@ -191,7 +191,9 @@ def _fetch(schedule: Schedule, copy: str, steps: ForOp, tile: ProductTile) -> No
     if len(own) > 1 and fastest is not own[-1]:
         own = [loop for loop in own if loop is not fastest] + [fastest]
         schedule.reorder(*own)
-    lanes = LANES if _moves_vectors(block, fastest) else 1
+    vectors = math.prod(loop.trips for loop in own) // LANES
+    enough = vectors >= tile.across * min(tile.down, 2)  # for each thread loop to be one
+    lanes = LANES if enough and _moves_vectors(block, fastest) else 1
     rest = fuse_all(schedule, own)
     if lanes > 1:
         rest, vector = schedule.split(rest, lanes)

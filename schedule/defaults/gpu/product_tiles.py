@@ -50,7 +50,7 @@ TILES = (
     ProductTile(8, 16, 8, 16),
     ProductTile(16, 16, 4, 16),
     ProductTile(8, 8, 4, 16),
-    ProductTile(2, 32, 8, 16),
+    ProductTile(2, 32, 8, 32, double=False),
     ProductTile(2, 32, 4, 16),
     ProductTile(1, 32, 4, 32),
     ProductTile(32, 2, 4, 16),
