@@ -14,6 +14,7 @@ from foreign import MACHINES, run_foreign
 from numpy.typing import NDArray
 
 import nn_opt
+from bench import real_models
 from bench.models import build_small, sample_inputs
 from nn_opt.frontends.onnx import import_model
 
@@ -50,4 +51,29 @@ def test_models_in_engines(name: str, target: str):
     model = build_small(name)
     feeds = sample_inputs(model)
     compiled = nn_opt.compile(model, target=target, cache=False)
+    assert_same(list(compiled.run(feeds).values()), wanted(model, feeds))
+
+
+def real_model() -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """Return a trained network and an input of its kind: what language a file is in."""
+    path = real_models.find("magika")
+    if path is None:
+        tools.lacking("needs magika: run `python -m bench.real_models`")
+    return onnx.load(path), real_models.sample_inputs("magika")
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "riscv64"])
+def test_a_trained_model_on(machine: str, tmp_path: Path):
+    model, feeds = real_model()
+    module = import_model(model, shapes={name: array.shape for name, array in feeds.items()})
+    outputs = run_foreign(module, MACHINES[machine], feeds, tmp_path)
+    assert_same(outputs, wanted(model, feeds))
+
+
+def test_a_trained_model_in_webassembly():
+    tools.need("wasmtime")
+    tools.need("wasm-ld")
+    model, feeds = real_model()
+    shapes = {name: array.shape for name, array in feeds.items()}
+    compiled = nn_opt.compile(model, target="wasm", cache=False, shapes=shapes)
     assert_same(list(compiled.run(feeds).values()), wanted(model, feeds))
