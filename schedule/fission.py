@@ -42,7 +42,7 @@ def _require_apart(loop: ForOp, statements: list[Operation]) -> None:
 
 def _require_own_part(loop: ForOp, block: BlockOp, used: set[SSAValue]) -> None:
     """Refuse a stage that is not independent along the loop, or undoes what was before it."""
-    if kinds_bound(loop, block) != {Kind.PAR}:
+    if loop.trips > 1 and kinds_bound(loop, block) != {Kind.PAR}:
         problem = f"{loop_name(loop)} is no independent axis of {block.stage.data!r}"
         refuse(loop, f"fission: {problem}", hint="choose a loop inside or outside")
     if used.intersection(written(block)):

@@ -184,6 +184,16 @@ def factor_then_fission(s: Schedule) -> None:
     s.bind(s.axes("sum.parts")[0], "block_x")
 
 
+def fission_of_one_iteration(s: Schedule) -> None:
+    """No stage depends on a variable that is always 0."""
+    rows = s.axes("sum")[0]
+    outer, inner = s.split(rows, rows.trips)
+    s.rfactor("sum", s.split(s.axes("sum")[2], 7)[0])
+    s.fission(inner)
+    s.fission(outer)
+    assert len(s.axes("sum")) == len(s.axes("sum.parts")) - 1
+
+
 SCRIPTS: list[tuple[str, Script]] = [
     (MATMUL, split_evenly),
     (MATMUL, split_with_tail),
@@ -210,6 +220,7 @@ SCRIPTS: list[tuple[str, Script]] = [
     (SUM_2D, factor_fused_sum),
     (PLACES, factor_a_sum),
     (PLACES, factor_then_fission),
+    (PLACES, fission_of_one_iteration),
     (SOFTMAX, factor_with_a_tail_twice),
     (MATMUL, factor_products),
     (SOFTMAX, factor_in_a_row),
