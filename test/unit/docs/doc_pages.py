@@ -195,8 +195,19 @@ def run_c(page: Page, step: Step) -> None:
     if compiler is None:
         return
     source = f"#include <stdint.h>\n{step.text}"
-    command = [compiler, "-fsyntax-only", "-x", "c", "-"]
+    command = [compiler, "-fsyntax-only", "-I", str(page.folder), "-x", "c", "-"]
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Wrong(done.stderr)
+
+
+def run_js(page: Page, step: Step) -> None:
+    """`js`: node takes it, where there is one."""
+    if not is_here("node"):
+        return
+    source = page.folder / "block.mjs"
+    source.write_text(step.text)
+    done = subprocess.run(["node", "--check", source], capture_output=True, text=True, check=False)
     if done.returncode:
         raise Wrong(done.stderr)
 
@@ -214,6 +225,7 @@ RUNNERS: dict[str, Callable[[Page, Step], None]] = {
     "llvm": run_llvm,
     "toml": run_toml,
     "c": run_c,
+    "js": run_js,
     "text": run_nothing,
 }
 
