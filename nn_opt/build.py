@@ -178,7 +178,8 @@ def plan_of(machine: Target, *, deterministic: bool) -> Target:
     """
     if not deterministic:
         return machine
-    if machine.architecture not in SAME_BITS or not machine.has_threads:
+    same = machine.architecture in SAME_BITS and machine.has_threads
+    if not same or machine.gpu is not None:
         raise DiagnosticError(
             f"error: no deterministic code for target {machine.name!r}"
             f"\n  hint: bits are the same on Linux on {' and '.join(SAME_BITS)}"

@@ -1,4 +1,4 @@
-"""Models that an engine runs: WebAssembly and JavaScript. With a warm cache, only the engine loads.
+"""Models that an engine runs: WebAssembly, JavaScript, GPUs. With a warm cache, only that loads.
 
 The engines are loaded when a program is: what they need, and whether it is here, is theirs to say.
 """
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from nn_opt.runtime.program import Program
 
 WASM, JAVASCRIPT = "wasm", "js"
-_PROGRAMS = {WASM: "nn_opt.runtime.wasm:WasmProgram", JAVASCRIPT: "nn_opt.runtime.node:NodeProgram"}
+GPUS = ("opencl", "cuda", "metal", "webgpu")  # targets whose kernels a device runs
+_PROGRAMS = {
+    WASM: "nn_opt.runtime.wasm:WasmProgram",
+    JAVASCRIPT: "nn_opt.runtime.node:NodeProgram",
+    **dict.fromkeys(GPUS, "nn_opt.runtime.gpu_program:GpuProgram"),
+}
 Progress = Callable[[str, int, int], None]
 
 
@@ -28,7 +33,7 @@ def engine_of(target: str) -> str:
     """Return what runs the code of a target: an engine, or "" for this machine's processor."""
     if target in (WASM, "wasm-relaxed") or "-mtriple=wasm" in target:
         return WASM
-    return JAVASCRIPT if target == JAVASCRIPT else ""
+    return target if target == JAVASCRIPT or target in GPUS else ""
 
 
 def program_of(engine: str, artifact: Artifact) -> Program:
@@ -63,6 +68,8 @@ def build_for(
     """
     if engine == WASM:
         return _wasm(module, target, options, pack, settings)
+    if engine in GPUS:
+        return _kernels(module, target, options, pack, settings)
     return _javascript(module, target, options, pack, settings)
 
 
@@ -93,3 +100,25 @@ def _javascript(
     weights = pack([np.frombuffer(content, np.uint8)], [0], len(content))
     sizes = {"arena_bytes": program.arena_bytes, "weight_bytes": len(content)}
     return Artifact(replace(manifest, object_sizes=(len(code),), **sizes), code, weights)
+
+
+def _kernels(
+    module: ModuleOp, target: str, options: str, pack: Pack, settings: dict[str, Any]
+) -> Artifact:
+    """The code is the kernels' text, then the plan of the launches."""
+    from nn_opt.backends.source.gpu_languages import language_of
+    from nn_opt.backends.source.gpu_program import print_kernels
+    from nn_opt.backends.source.launch_plan import plan_launches
+    from nn_opt.build import lower_to_source, signature_of
+
+    manifest = lower_to_source(module, target, options, "lower-to-gpu", **settings)
+    source = print_kernels(module, language_of(module))
+    plan, weights = plan_launches(module, source, signature_of(module))
+    parts = [source.text.encode(), plan.to_json().encode()]
+    block = pack(weights.arrays, weights.offsets, weights.size)
+    sizes = {
+        "arena_bytes": sum(buffer.size for buffer in plan.with_role("arena")),
+        "weight_bytes": weights.size,
+        "object_sizes": tuple(map(len, parts)),
+    }
+    return Artifact(replace(manifest, **sizes), b"".join(parts), block)

@@ -38,6 +38,27 @@ def bind_inputs(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> li
     return arrays if len(values) == len(infos) else _bind_any(infos, values)
 
 
+def device_shapes(
+    infos: Sequence[TensorInfo], values: Mapping[str, object]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of inputs wherever they are, in order; they are not looked into.
+
+    Raises: ValueError for a missing or unknown name or a wrong shape, TypeError for a wrong dtype
+    or what is no array.
+    """
+    if len(values) != len(infos) or any(info.name not in values for info in infos):
+        _refuse_names(infos, values)
+    arrays: list[Any] = [values[info.name] for info in infos]
+    for info, array in zip(infos, arrays, strict=True):
+        if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+            raise TypeError(f"input {info.name!r} is a {type(array).__name__}, expected an array")
+        name = str(array.dtype).rpartition(".")[2]  # torch.float32 is float32
+        if name != info.dtype.name:
+            raise TypeError(f"input {info.name!r} has dtype {name}, expected {info.dtype.name}")
+    _check_sizes(infos, arrays)
+    return tuple(tuple(map(int, array.shape)) for array in arrays)
+
+
 def _is_ready(info: TensorInfo, array: Array) -> bool:
     if array.dtype is not info.dtype or array.shape != info.shape:
         return False

@@ -10,13 +10,15 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nn_opt.runtime import dlpack
 from nn_opt.runtime.launch_plan import Buffer, Copy, Kernel, Launch, LaunchPlan, Place
+from nn_opt.runtime.loader import RuntimeFault
 
 Array: TypeAlias = NDArray[Any]
 Handle: TypeAlias = Any  # a device's own name for memory
 
 
-class DeviceError(Exception):
+class DeviceError(RuntimeFault):
     """A device, its driver or a package for it is missing, or it refused something."""
 
 
@@ -42,6 +44,7 @@ class Device(ABC):
     alignment: int  # of the offset of what a kernel is given
     copies_of: ClassVar[int] = 1  # offsets and sizes of copies are multiples of it
     may_overlap: ClassVar[bool] = True  # whether a kernel may be given the same bytes twice
+    dlpack_type: ClassVar[int | None] = None  # of its memory, if that has addresses
 
     @abstractmethod
     def allocate(self, size: int) -> Handle:
@@ -69,6 +72,17 @@ class Device(ABC):
     def finish(self) -> None:
         """Wait for all that was launched."""
 
+    def borrow(self, pointer: int, owner: object) -> Handle:
+        """Return memory of somebody else, which lives as long as its owner."""
+        raise DeviceError(f"error: memory of {self.name} has no addresses")
+
+    def address(self, handle: Handle) -> int:
+        """Return where memory is, for others that use it."""
+        raise DeviceError(
+            f"error: memory of {self.name} has no addresses for others"
+            "\n  hint: numpy() copies an array to the host"
+        )
+
 
 @dataclass
 class DeviceArray:
@@ -82,8 +96,23 @@ class DeviceArray:
     def numpy(self) -> Array:
         """Return the array on the host, when all that writes it has run."""
         result = np.empty(self.shape, self.dtype)
-        self.device.read(self.handle, result)
+        self.read_into(result)
         return result
+
+    def read_into(self, target: Array) -> None:
+        """Copy the array into a row-major one on the host."""
+        self.device.read(self.handle, target)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        self.device.address(self.handle)
+        return self.device.dlpack_type or 0, 0
+
+    def __dlpack__(self, **_: object) -> Any:
+        """Return a capsule: the array for other libraries on the same device, not copied."""
+        pointer = self.device.address(self.handle)
+        self.device.finish()
+        kind = self.device.dlpack_type or 0
+        return dlpack.export(pointer, kind, self.shape, self.dtype, self.handle)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
@@ -110,7 +139,7 @@ class DeviceProgram:
             content = np.frombuffer(self.weights, np.uint8)
             self.device.write(self.memory[buffer.name], content)
 
-    def run(self, inputs: Mapping[str, Array | DeviceArray]) -> dict[str, DeviceArray]:
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, DeviceArray]:
         """Run on inputs, which must have the shapes of the plan; outputs stay on the device."""
         memory = dict(self.memory)
         for buffer in self.plan.with_role("input"):
@@ -129,10 +158,17 @@ class DeviceProgram:
                 self._launch(step, numbers, memory)
         return outputs
 
-    def _input(self, buffer: Buffer, value: Array | DeviceArray) -> Handle:
-        if isinstance(value, DeviceArray) and value.device is self.device:
-            return value.handle
-        array = np.ascontiguousarray(value)
+    def _input(self, buffer: Buffer, value: Any) -> Handle:
+        """Return an input's memory on the device, which is copied there only from elsewhere."""
+        if isinstance(value, DeviceArray):
+            if value.device is self.device:
+                return value.handle
+            value = value.numpy()
+        if type(value) is not np.ndarray and hasattr(value, "__dlpack_device__"):
+            if value.__dlpack_device__()[0] == self.device.dlpack_type:
+                lent = dlpack.borrow(value)
+                return self.device.borrow(lent.pointer, lent.owner)
+        array: Array = np.ascontiguousarray(value)
         handle = self.device.allocate(buffer.size)
         self.device.write(handle, array.reshape(-1).view(np.uint8))
         return handle

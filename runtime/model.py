@@ -5,15 +5,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
-from nn_opt.runtime.arguments import bind_inputs, named, new_outputs, prepare_outputs
+from nn_opt.runtime.arguments import (
+    bind_inputs,
+    device_shapes,
+    named,
+    new_outputs,
+    prepare_outputs,
+)
+from nn_opt.runtime.loader import RuntimeFault
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo
 from nn_opt.runtime.profile import KernelTime, measure
 from nn_opt.runtime.program import Program
 from nn_opt.runtime.threads import thread_count
+
+if TYPE_CHECKING:
+    from nn_opt.runtime.device import DeviceArray
 
 Array = NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]  # of the inputs, in order
@@ -112,6 +122,23 @@ class Model:
             if written is not wanted:
                 wanted[...] = written
         return {name: pair[1] for name, pair in zip(self._names, pairs, strict=True)}
+
+    def run_on_device(self, inputs: Mapping[str, object]) -> dict[str, DeviceArray]:
+        """Run on named inputs and return named outputs that stay on the device.
+
+        Inputs may be outputs of such a call, or what shares memory of the device by DLPack: those
+        are not copied. Arrays of the host are. The outputs' `numpy()` copies them to the host.
+
+        Raises: RuntimeFault if the target has no device of its own, ValueError or TypeError naming
+        the input that does not fit.
+        """
+        shapes = device_shapes(self.inputs, inputs)
+        program = self._only or self._at(shapes, self._programs)
+        run = getattr(program, "run_on_device", None)
+        if run is None:
+            hint = "compile for target 'opencl', 'cuda' or 'webgpu'"
+            raise RuntimeFault(f"error: the target has no device of its own\n  hint: {hint}")
+        return run(inputs)
 
     def prepare(self, *shapes: Sequence[int]) -> None:
         """Compile for inputs of these shapes now (none if known) rather than at the first call."""
