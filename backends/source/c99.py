@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -89,6 +90,22 @@ HELPERS = _HELPERS.replace(
         for bits in (8, 16, 32, 64)
     ),
 )
+_FUNCTION = re.compile(
+    r"^#ifdef .*?^#endif\n|^static inline [^\n]*\}\n|^static inline .*?^\}\n",
+    re.MULTILINE | re.DOTALL,
+)
+_DEFINED = re.compile(r"^static inline \w+ (\w+)\(", re.MULTILINE)
+
+
+def helpers_of(text: str) -> str:
+    """Return those of HELPERS that a text calls, and those that they call."""
+    words = set(re.findall(r"\w+", text))
+    kept: list[str] = []
+    for function in reversed(_FUNCTION.findall(HELPERS)):  # each calls earlier ones
+        if not words.isdisjoint(_DEFINED.findall(function)):
+            kept.append(function)
+            words.update(re.findall(r"\w+", function))
+    return "".join(reversed(kept))
 
 
 class C99(ProgramLanguage):

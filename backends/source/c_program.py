@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from nn_opt.backends.source.c99 import C99, HELPERS
+from nn_opt.backends.source.c99 import C99, HELPERS, helpers_of
 from nn_opt.backends.source.printer import FunctionPrinter
 from nn_opt.backends.source.program import Program, SourceProgram, plain
 from nn_opt.backends.source.weights import elements_of
@@ -68,6 +69,12 @@ class CProgram(Program):
         taken = {f"{name}_run", f"{name}_weights", f"{name}_block", *ARGUMENTS}
         super().__init__(module, self.c, taken)
 
+    def print(self) -> SourceProgram:
+        """Return the whole text; compilers need not hear of functions that nothing calls."""
+        program = super().print()
+        before, after = program.text.split(HELPERS, 1)
+        return replace(program, text=f"{before}{helpers_of(after)}{after}")
+
     def head(self) -> str:
         embed = 0 < self.embed_bytes >= self.weights.size
         place = f"{self.name}_weights" if embed else "in a file of their own"
@@ -119,7 +126,8 @@ class CProgram(Program):
         name = self.names.fresh(op.result.name_hint, "table")
         type_ = element_type(op.result)
         words = (self.c.literal(value, type_).strip("()") for value in elements_of(op))
-        self.tables.append(f"static {self.c.stored_word(type_)} {name}[] = {{{', '.join(words)}}};")
+        word = f"static const {self.c.stored_word(type_)}"  # const stays in a small machine's flash
+        self.tables.append(f"{word} {name}[] = {{{', '.join(words)}}};")
         return name
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
 from nn_opt import __version__
 from nn_opt.ahead_of_time import description
 from nn_opt.ahead_of_time.description import bytes_of
@@ -12,6 +15,8 @@ from nn_opt.ahead_of_time.request import COMPILER, Made, Request, size_text
 from nn_opt.ahead_of_time.source_text import listing, lowered
 from nn_opt.backends.source import SourceProgram, print_c
 from nn_opt.backends.source.program import plain
+from nn_opt.dialects.loop import AllocOp
+from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 
 EMBEDDED_BYTES = 1 << 20  # of weights in a C file; compilers are slow at larger tables
@@ -68,14 +73,22 @@ def source(request: Request) -> Made:
     }
     if not is_inside:
         files[beside] = program.weights.content()
-    return Made(files, _memory(manifest, program))
+    return Made(files, _memory(manifest, program, _stack_bytes(module)))
 
 
-def _memory(manifest: Manifest, program: SourceProgram) -> tuple[str, ...]:
+def _memory(manifest: Manifest, program: SourceProgram, stack: int) -> tuple[str, ...]:
     """Return what the model needs of a small machine, besides its code."""
     edges = sum(map(bytes_of, (*manifest.inputs, *manifest.outputs)))
     ram = f"RAM: arena {size_text(program.arena_bytes)}, inputs and outputs {size_text(edges)}"
-    return (f"{ram}; flash: weights {size_text(program.weights.size)}",)
+    arrays = f"arrays on the stack {size_text(stack)}"
+    return (f"{ram}, {arrays}; flash: weights {size_text(program.weights.size)}",)
+
+
+def _stack_bytes(module: ModuleOp) -> int:
+    """Return the bytes of the arrays that one kernel has on its stack, of the one with the most."""
+    kernels = [op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data != "main"]
+    allocs = ([op for op in kernel.walk() if isinstance(op, AllocOp)] for kernel in kernels)
+    return max((sum(byte_size(op.result) for op in ops) for ops in allocs), default=0)
 
 
 def _header(

@@ -10,7 +10,7 @@
 
 // CHECK: [0] x: float32[3, 4]
 // CHECK: int net_run(const void *const *inputs, void *const *outputs);
-// RAM: .c: RAM: arena {{.*}}, inputs and outputs {{.*}} bytes; flash: weights
+// RAM: .c: RAM: arena {{.*}}, inputs and outputs {{.*}} bytes, arrays on the stack {{.*}}; flash: weights
 // PAGE: error: --mean is for images, and no input of
 // LLVM:  define void @nn_main(
 // LLVM:  !DILocation(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import tools
+from samples import Sample
 
 from bench import models
 from nn_opt.ahead_of_time import c_source
@@ -69,3 +72,79 @@ def test_a_c_program(
     got = np.frombuffer(run.stdout, np.float32).reshape(y.shape)
     np.testing.assert_allclose(got, y, rtol=1e-5, atol=1e-6)
     assert (tmp_path / "net.weights").exists() == (limit == 0)
+
+
+BOARD = Path(__file__).resolve().parents[3] / "examples" / "microcontroller"
+STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"]
+M4 = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
+
+
+@pytest.fixture(scope="session")
+def small(mlp: Sample, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
+    """Return a folder with a model in C and a program, and what that should print."""
+    folder = tmp_path_factory.mktemp("small")
+    arguments = ["--name", "net", "--embed-weights", "-o", str(folder / "net.c")]
+    assert main([str(mlp.path), *arguments]) == 0
+    for path in BOARD.iterdir():
+        shutil.copy(path, folder)
+    x = np.arange(mlp.x.size, dtype=np.float32).reshape(mlp.x.shape) * np.float32(0.01)
+    (y,) = onnxruntime.InferenceSession(str(mlp.path)).run(None, {mlp.name: x})
+    return folder, [1e6 * value for value in np.asarray(y).reshape(-1).tolist()]
+
+
+@pytest.mark.parametrize(
+    ("compiler", "emulator"),
+    [
+        ("gcc", ""),
+        ("clang-19", ""),
+        ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
+        ("arm-linux-gnueabihf-gcc", "qemu-arm"),
+        ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
+    ],
+)
+def test_compilers(small: tuple[Path, list[float]], compiler: str, emulator: str):
+    folder, expected = small
+    program = str(folder / f"main-{compiler}")
+    runner = [tools.need(emulator)] if emulator else []
+    link = ["-static", "-o", program, "main.c", "net.c", "-lm"]
+    subprocess.run([tools.need(compiler), *STRICT, *link], cwd=folder, check=True)
+    done = subprocess.run([*runner, program], capture_output=True, text=True, check=True)
+    np.testing.assert_allclose(list(map(int, done.stdout.split())), expected, atol=2)
+
+
+@tools.needs("arm-none-eabi-gcc", "qemu-system-arm")
+def test_a_microcontroller(small: tuple[Path, list[float]], mlp: Sample):
+    folder, expected = small
+    files = ["boot.c", "main.c", "net.c"]
+    link = ["--specs=rdimon.specs", "-T", "mps2.ld", *files, "-lm", "-o", "net.elf"]
+    subprocess.run([tools.need("arm-none-eabi-gcc"), *STRICT, *M4, *link], cwd=folder, check=True)
+    machine = ["-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native"]
+    command = [tools.need("qemu-system-arm"), *machine, "-kernel", "net.elf"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    np.testing.assert_allclose(list(map(int, done.stdout.split())), expected, atol=2)
+
+
+@tools.needs("arm-none-eabi-gcc")
+def test_what_is_said_of_memory(
+    small: tuple[Path, list[float]],
+    mlp: Sample,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+):
+    """The sections of the object file are what nn-compile says: all in flash, nothing in RAM."""
+    folder, _ = small
+    arguments = ["--embed-weights", "-o", str(tmp_path / "net.c")]
+    assert main([str(mlp.path), *arguments]) == 0
+    printed = capsys.readouterr().out
+    edges = mlp.x.nbytes + mlp.y.nbytes
+    pattern = rf"RAM: arena (\d+) bytes, inputs and outputs {edges} bytes, arrays on the stack"
+    said = re.search(rf"{pattern} (\d+) bytes; flash: weights ([\d,]+) bytes", printed)
+    assert said is not None
+    compiler = tools.need("arm-none-eabi-gcc")
+    subprocess.run([compiler, *STRICT, *M4, "-c", "net.c"], cwd=folder, check=True)
+    size = [compiler.replace("gcc", "size"), "-A", "net.o"]
+    rows = subprocess.run(size, cwd=folder, capture_output=True, text=True, check=True).stdout
+    sizes = dict(row.split()[:2] for row in rows.splitlines() if row.startswith("."))
+    assert int(sizes[".data"]) == int(sizes[".bss"]) == 0
+    tables = 26 * 4  # the two biases that are small enough
+    assert int(sizes[".rodata"]) == pytest.approx(int(said[3].replace(",", "")) + tables, abs=64)
