@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_one_block
+from nn_opt.ir.locations import located
 from nn_opt.ir.statistics import Statistic
 from nn_opt.ir.types import element_type, memory_space, memref_type
 from nn_opt.schedule.nest import (
@@ -65,10 +66,12 @@ def lower_stage(function: FuncOp, stage: str) -> None:
         problem = f"stage {stage!r} is reduced along several dimensions of threads"
         refuse(across[1], problem, hint="fuse the loops, and bind the one that they become")
     thread = across[0]
-    parts = rfactor(function, stage, thread)
-    Reduction(function, find_block(function, parts), find_block(function, stage), thread).lower()
-    set_scope(function, parts, "register")
-    share_total(find_block(function, stage))
+    with located(block):
+        parts = rfactor(function, stage, thread)
+        total = find_block(function, stage)
+        Reduction(function, find_block(function, parts), total, thread).lower()
+        set_scope(function, parts, "register")
+        share_total(find_block(function, stage))
     LOWERED.add()
 
 
