@@ -21,7 +21,7 @@ CODES = {
     "BAD_ARENA": "the arena is NULL or not aligned to 64 bytes",
 }
 UNKNOWN_CODE = "no such code"
-PAGE = 4096
+PAGE, LINE = 4096, 64  # bytes
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,9 @@ def _system(target: Target, *, hosted: bool) -> list[str]:
 
 
 def arena_bytes(variants: Sequence[Variant]) -> int:
-    """Return the bytes that any of these needs for temporaries, whole pages of them."""
-    return max(-(-variant.arena_bytes // PAGE) * PAGE for variant in variants) or PAGE
+    """Return the bytes that any of these needs for temporaries: whole pages where there are any."""
+    unit = PAGE if variants[0].target.has_threads else LINE
+    return max(-(-variant.arena_bytes // unit) * unit for variant in variants) or unit
 
 
 def c_string(text: str) -> str:

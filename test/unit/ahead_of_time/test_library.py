@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -54,6 +55,23 @@ int main(int count, char **words) {
   return 0;
 }
 """
+
+BARE = """\
+#include "net.h"
+#include <stdio.h>
+static const float input[] = {NUMBERS};
+static float output[10];
+static char arena[NET_ARENA_BYTES] __attribute__((aligned(64)));
+int main(void) {
+  const void *const inputs[] = {input};
+  void *const outputs[] = {output};
+  int code = net_run_in(inputs, outputs, arena);
+  puts(code ? net_message(code) : net_variant());
+  for (int k = 0; k < 10; k++) printf("%d\\n", (int)(1000000 * output[k]));
+  return 0;
+}
+"""
+BOARD = Path(__file__).resolve().parents[3] / "examples" / "microcontroller"
 
 
 @pytest.fixture(scope="session")
@@ -123,29 +141,54 @@ def test_a_processor_that_lacks_something_is_told(modern: Path, mlp: Sample, cpu
     assert done.stderr.decode().splitlines()[-1].startswith(lacks)
 
 
-@tools.needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+SHORT = "max,sve128=on,sve256=off"
+
+
 @pytest.mark.parametrize(
     ("target", "cpu", "lacks"),
     [
         ("neon,aarch64", "cortex-a53", ""),
         ("neon", "cortex-a53", "lse"),
-        ("sve,aarch64", "max,sve128=on,sve256=off", ""),
-        ("sve", "max,sve128=on,sve256=off", "SVE vectors of 256 bits"),
+        ("sve,aarch64", SHORT, ""),
+        ("sve", SHORT, "SVE vectors of 256 bits"),
+        ("rvv,riscv64", "rv64,v=false", ""),
+        ("rvv", "rv64,v=false", "v"),
     ],
 )
-def test_arm_processors(mlp: Sample, tmp_path: Path, target: str, cpu: str, lacks: str):
+def test_other_machines(mlp: Sample, tmp_path: Path, target: str, cpu: str, lacks: str):
+    machine = "riscv64" if target.startswith("rvv") else "aarch64"
+    compiler, emulator = tools.need(f"{machine}-linux-gnu-gcc"), tools.need(f"qemu-{machine}")
     arguments = ["--target", target, "--name", "net", "-o", str(tmp_path / "net.o")]
     assert main([str(mlp.path), *arguments]) == 0
     (tmp_path / "program.c").write_text(PROGRAM)
-    compiler, emulator = tools.need("aarch64-linux-gnu-gcc"), tools.need("qemu-aarch64")
     command = [compiler, "-static", "program.c", "net.o", "-o", "program", "-lm", "-lpthread"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    command = [emulator, "-cpu", cpu, str(tmp_path / "program"), *["aarch64"] * (not lacks)]
+    command = [emulator, "-cpu", cpu, str(tmp_path / "program"), *[machine] * (not lacks)]
     done = subprocess.run(command, input=mlp.x.tobytes(), capture_output=True, check=False)
     if lacks:
         assert (done.returncode, done.stderr.decode()) == (2, f"the processor lacks {lacks}\n")
     else:
         check(done, mlp.y)
+
+
+@tools.needs("arm-none-eabi-gcc", "qemu-system-arm")
+def test_a_processor_without_a_system(mlp: Sample, tmp_path: Path):
+    arguments = ["--target", "cortex-m4", "--name", "net", "-o", str(tmp_path / "net.o")]
+    assert main([str(mlp.path), *arguments]) == 0
+    for path in BOARD.glob("*.*"):
+        shutil.copy(path, tmp_path)
+    text = BARE.replace("NUMBERS", ", ".join(map(str, mlp.x.reshape(-1).tolist())))
+    (tmp_path / "main.c").write_text(text)
+    flags = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-Werror"]
+    link = ["--specs=rdimon.specs", "-T", "mps2.ld", "boot.c", "main.c", "net.o", "-lm"]
+    command = [tools.need("arm-none-eabi-gcc"), *flags, *link, "-o", "net.elf"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    machine = ["-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native"]
+    command = [tools.need("qemu-system-arm"), *machine, "-kernel", "net.elf"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    variant, *numbers = done.stdout.split()
+    assert variant == "cortex-m4"
+    np.testing.assert_allclose(list(map(int, numbers)), 1e6 * mlp.y.reshape(-1), atol=2)
 
 
 @tools.needs("gcc")
