@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from one_kernel import module_of, numbers, refusal, result
+from xdsl.utils.exceptions import InterpretationError
 
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.reference import run
@@ -180,3 +181,15 @@ def test_attributions_are_buffers_of_a_block_and_of_a_thread():
     np.testing.assert_array_equal(
         run(parse_module(make_context(), text, "k.mlir"), [x])[0], x[:, ::-1]
     )
+
+
+def test_kernels_without_a_function_are_not_run():
+    text = """func.func @main(%x: memref<4xf32>) {
+      %c = arith.constant 1 : index
+      gpu.launch blocks(%a, %b, %d) in (%e = %c, %f = %c, %g = %c) threads(%h, %i, %j) in (%k = %c, %l = %c, %m = %c) {
+        gpu.terminator
+      }
+      func.return
+    }"""
+    with pytest.raises(InterpretationError, match=r"gpu\.launch: a kernel that has no function"):
+        run(parse_module(make_context(), text, "k.mlir"), [numbers(4)])
