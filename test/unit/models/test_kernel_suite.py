@@ -10,6 +10,7 @@ import tools
 from kernel_suite import assert_right, feeds, suite
 from oclgrind import Job, findings, run_under_oclgrind
 from simt_device import run_on_fibers
+from simt_runs import Fault
 from xdsl.dialects.builtin import ModuleOp
 
 import nn_opt
@@ -91,6 +92,27 @@ def test_oclgrind_finds_planted_faults(tmp_path: Path) -> None:
     lines = (tmp_path / "race.cl").read_text().split("\n")
     numbers = {int(one.line) for one in report.findings if one.kernel == "race"}
     assert {lines[number - 1].strip()[:4] for number in numbers} == {"s[t]", "y[t]"}
+
+
+ONE_MORE_BARRIER = (
+    "gpu.barrier\nloop.if (31 - %t >= 0) {\n gpu.barrier\n}"  # for half of the threads
+)
+
+
+@tools.needs("clang++-19", "g++")
+@pytest.mark.parametrize(
+    ("language", "changes", "said"),
+    [
+        ("cuda", {"barrier": ""}, "which no thread has written yet"),
+        ("metal", {"place": "%t + 1"}, "out of bounds: byte 256 of .*, which has 256"),
+        ("metal", {"barrier": ONE_MORE_BARRIER}, "waits at the barrier of line .* has ended"),
+    ],
+    ids=["race", "wild", "divergent"],
+)
+def test_fibers_find_planted_faults(language: str, changes: dict[str, str], said: str) -> None:
+    job = faulty("reverse", **changes)
+    with pytest.raises(Fault, match=said):
+        run_on_fibers(job.module, job.inputs, language)
 
 
 def test_a_log_is_read() -> None:
