@@ -50,10 +50,12 @@ KINDS: Mapping[str, Kind] = {
     ".cl": Kind("OpenCL kernels, launch plan, weights", ("opencl",), "opencl", GPU),
     ".cu": Kind("CUDA kernels, launch plan, weights", ("cuda",), "cuda", GPU),
     ".metal": Kind("Metal kernels, launch plan, weights", ("metal",), "metal", GPU),
+    ".wgsl": Kind("WebGPU kernels, launch plan, weights", ("wgsl",), "webgpu", GPU),
     ".html": Kind("a page that runs the model, all inside", JS, WEB, "page:page"),
 }
 # What a folder holds, by the family of the target; the file in it that the rest is named after.
 HOSTED = "gpu_source:folder"
+OPTIONS = {"embed_weights": ".c", "labels": ".html", "mean": ".html", "std": ".html"}  # are for
 SEVERAL = (".so", ".o", ".mjs", ".html")  # have code for several targets
 FOLDERS: Mapping[str, tuple[str, Kind]] = {
     "machine": ("lib{}.so", KINDS[".so"]),
@@ -64,6 +66,7 @@ FOLDERS: Mapping[str, tuple[str, Kind]] = {
     "opencl": ("{}.cl", replace(KINDS[".cl"], maker=HOSTED)),
     "cuda": ("{}.cu", replace(KINDS[".cu"], maker=HOSTED)),
     "metal": ("{}.metal", replace(KINDS[".metal"], maker=HOSTED)),
+    "wgsl": ("{}.wgsl", replace(KINDS[".wgsl"], maker=HOSTED)),
 }
 
 
@@ -84,6 +87,17 @@ def request_of(options: Namespace) -> tuple[Kind, Request]:
         fail(f"error: {output} cannot be for target {targets[0]!r}\n  hint: {_choices(family)}")
     _require_one(suffix, targets)
     return KINDS[suffix], Request(options, output, output.stem, targets)
+
+
+def require_options_fit(options: Namespace, output: Path) -> None:
+    """Refuse options that say nothing to what is written.
+
+    Raises: DiagnosticError.
+    """
+    for name, suffix in OPTIONS.items():
+        if getattr(options, name) and output.suffix != suffix:
+            flag = name.replace("_", "-")
+            fail(f"error: --{flag} is for {suffix} files, and {output} is none")
 
 
 def _family(targets: Sequence[str]) -> str:

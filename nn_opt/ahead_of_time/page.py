@@ -8,7 +8,6 @@ import html
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -149,13 +148,3 @@ def _digest(text: str) -> str:
     """Return what a Content-Security-Policy calls a style or script that has this text."""
     digest = hashlib.sha256(f"\n{text}\n".encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def only_for_pages(options: Any, output: Path) -> None:
-    """Refuse the options of pages for other files.
-
-    Raises: DiagnosticError.
-    """
-    for word in ("labels", "mean", "std"):
-        if getattr(options, word) and output.suffix != ".html":
-            fail(f"error: --{word} is for pages, and {output} is none")

@@ -40,14 +40,13 @@ def make_parser() -> Parser:
 
 
 def _run(argv: list[str]) -> None:
-    from nn_opt.ahead_of_time.kinds import request_of
-    from nn_opt.ahead_of_time.page import only_for_pages
+    from nn_opt.ahead_of_time.kinds import request_of, require_options_fit
     from nn_opt.ahead_of_time.request import write_all
 
     options = make_parser().parse_args(argv)
     kind, request = request_of(options)
     place = Path(options.output)
-    only_for_pages(options, place)
+    require_options_fit(options, request.output)
     is_folder = request.output != place
     if not place.parent.is_dir():
         fail(f"error: there is no folder {place.parent}")

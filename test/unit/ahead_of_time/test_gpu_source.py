@@ -195,10 +195,13 @@ def test_a_cuda_host(mobilenet: Sample, tmp_path: Path):
     assert (done.returncode, done.stderr) == (2, expected)
 
 
-def test_what_is_in_a_folder(mlp: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    make(mlp, "metal", tmp_path)
-    names = ["net.json", "net.metal", "net.plan.json", "net.weights"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
+@pytest.mark.parametrize(("target", "suffix"), [("metal", "metal"), ("webgpu", "wgsl")])
+def test_what_is_in_a_folder(
+    mlp: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str, suffix: str
+):
+    make(mlp, target, tmp_path)
+    names = {"net.json", f"net.{suffix}", "net.plan.json", "net.weights"}
+    assert {path.name for path in tmp_path.iterdir()} == names
     plan = LaunchPlan.from_json((tmp_path / "net.plan.json").read_text())
     said = json.loads((tmp_path / "net.json").read_text())
     assert said["launches"] == plan.launches

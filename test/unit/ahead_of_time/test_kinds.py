@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,11 @@ from nn_opt.ir.diagnostics import DiagnosticError
         ),
         (["-o", "net.so", "--target", "z80"], "error: unknown target 'z80'"),
         (["-o", "a model.onnx/net.so"], "error: there is no folder a model.onnx"),
+        (["-o", "net.c", "--labels", "x"], "error: --labels is for .html files, and net.c is none"),
+        (
+            ["-o", "net", "--embed-weights"],
+            "error: --embed-weights is for .c files, and net/libnet",
+        ),
         (["-o", "file"], "error: -o is file, which is no folder\n  hint: its suffix says what"),
         (
             ["-o", "net.o", "--target", "llvm -mtriple=x86_64-linux-gnu -mcpu=atom"],
@@ -70,6 +76,15 @@ def test_mistakes(
     assert out == ""
     assert err.startswith(message)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_targets_are_written_out(mlp: Sample, tmp_path: Path):
+    target = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76 -mattr=+dotprod,+lse"
+    assert main([str(mlp.path), "--target", target, "-o", str(tmp_path / "net.o")]) == 0
+    assert (tmp_path / "net.o").read_bytes()[18:20] == (183).to_bytes(2, "little")  # EM_AARCH64
+    (said,) = json.loads((tmp_path / "net.json").read_text())["targets"]
+    assert (said["name"], said["cpu"]) == (target, "cortex-a76")
+    assert "dotprod" in said["features"]
 
 
 def test_nothing_is_half_written(tmp_path: Path):

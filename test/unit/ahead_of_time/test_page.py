@@ -202,11 +202,6 @@ def test_options_that_do_not_fit(
     assert not Path(page).exists()
 
 
-def test_options_of_pages_are_for_pages(mlp: Sample, capsys: pytest.CaptureFixture[str]):
-    assert main([str(mlp.path), "-o", "net.c", "--labels", "x"]) == 1
-    assert capsys.readouterr().err == "error: --labels is for pages, and net.c is none\n"
-
-
 def test_numbers_that_pages_have_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     text = """<ir_version: 8, opset_import: ["": 17]>
     g (float16[4] x) => (float16[4] y) { y = Relu(x) }"""
