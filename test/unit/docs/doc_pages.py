@@ -83,6 +83,13 @@ def is_here(what: str) -> bool:
         from nn_opt.ir.target import host
 
         return host().has(feature)
+    sys.path.append(str(ROOT / "test" / "unit" / "support"))  # where this runs as a program
+    import tools
+
+    if what in tools.TOOLS:
+        if tools.find(what) is None and tools.required():
+            raise Wrong(tools.missing(what))
+        return tools.find(what) is not None
     return shutil.which(what, path=environment()["PATH"]) is not None
 
 

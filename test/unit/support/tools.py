@@ -150,6 +150,7 @@ def _rows() -> dict[str, Tool]:
         "browser": Tool(browser, "make browser"),
         "llvm": Tool(partial(in_packages, "llvm/bin/opt"), mlir),
         "mlir": Tool(partial(in_packages, "mlir/bin/mlir-opt"), mlir),
+        "mlir-opt": Tool(partial(in_packages, "mlir/bin/mlir-opt"), mlir),
         "node": Tool(node, _pip("'nn-opt[dev]'")),
         "nvcc": Tool(nvcc, _pip("nvidia-cuda-nvcc")),
         "nvrtc": Tool(partial(in_packages, "nvidia/cu*/lib/libnvrtc.so*"), _pip("'nn-opt[cuda]'")),
