@@ -48,7 +48,7 @@ system-tools:  ## install what tests of backends need of the system (as root, by
 	@$(PYTHON) tools/system_tools.py
 
 unit: $(STAMP) .models/.fetched .browser/.fetched
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal
 
 lit: $(STAMP)
 	$(BIN)/lit -q test/lit
