@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
-
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, LoadOp
 from nn_opt.ir.target import Gpu
 from nn_opt.schedule.defaults.elementwise import runs_on
 from nn_opt.schedule.defaults.facts import is_reduction, loads_of, step
 from nn_opt.schedule.defaults.gpu.grids import bind_blocks, fuse_all
 from nn_opt.schedule.nest import find_block, loops_around, read, stores_in
+from nn_opt.schedule.reindex import axes_of
 from nn_opt.schedule.schedule import Schedule
 
 TILE = 32  # rows and columns
@@ -95,8 +94,7 @@ def _along(load: LoadOp, block: BlockOp, loops: list[ForOp]) -> int | None:
 
 def _axes_read(load: LoadOp, block: BlockOp, loops: list[ForOp], along: int) -> tuple[int, ...]:
     """Return the axes that a load depends on: those of the tile last."""
-    axes: list[SSAValue] = list(block.axes)
-    used = {axes.index(index) for index in load.indices}
+    used = set(axes_of(load, block))
     last = [_axis_of(loops[-1], block), _axis_of(loops[along], block)]
     return (*sorted(used - {*last}), *last)
 

@@ -66,6 +66,9 @@ ATTENTION = """
   %u = graph.mul %s, %f : (tensor<2x9x32xf32>, tensor<f32>) -> tensor<2x9x32xf32>
   %w = graph.softmax %u axis -1 : tensor<2x9x32xf32>
   %y = graph.matmul %w, %c : (tensor<2x9x32xf32>, tensor<2x32x12xf32>) -> tensor<2x9x12xf32>"""
+TURNED = """
+  %r = graph.relu %a : tensor<18x1x40xf32>
+  %y = graph.transpose %r perm [1, 2, 0] : (tensor<18x1x40xf32>) -> tensor<1x40x18xf32>"""
 MAX_POOL = 'pool %a kind "max" kernel [3, 2] strides [2, 1] pads [1, 0, 1, 0] dilations [1, 1]'
 MEAN_POOL = 'pool %a kind "average" kernel [7, 6] strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1]'
 RESIZE = (
@@ -96,6 +99,7 @@ KINDS: dict[str, Kind] = {
     "max pool": change(MAX_POOL, "1x3x9x8", "1x3x5x7"),
     "global pool": change(MEAN_POOL, "2x3x7x6", "2x3x1x1"),
     "transpose": change("transpose %a perm [0, 2, 1]", "2x40x37", "2x37x40"),
+    "transpose of one axis and none": kind("18x1x40", TURNED, "1x40x18"),
     "channels last": change("transpose %a perm [0, 2, 3, 1]", "1x17x5x4", "1x5x4x17"),
     "concat": change("concat %a, %b axis 1", "3x4 3x5", "3x9"),
     "pad": change('pad %a pads [1, 2, 0, 1] mode "reflect"', "5x6", "6x9"),
