@@ -39,6 +39,7 @@ struct Region {
   bool shared;
   void* mapping;  // of arrays of a launch
   size_t mapped;
+  bool constant;  // pages that nobody may write: there are no races
   std::vector<Cell> cells;
 
   bool holds(const char* at) const { return begin <= at && at < begin + bytes; }
@@ -156,6 +157,9 @@ void note(const void* site, const void* address, size_t bytes, bool write, bool 
   check_given(*region, static_cast<const char*>(address), bytes, write);
   auto offset = size_t(static_cast<const char*>(address) - region->begin);
   if (region->bytes - offset < bytes) fail_here("out of bounds: %s", describe(address));
+  if (region->constant && write)
+    fail_here("it writes byte %zu of %s, which is constant", offset, region->name.c_str());
+  if (region->constant) bytes = 0;
   for (size_t k = offset; k < offset + bytes; ++k) {
     note_in_block(*region, k, write, atomic);
     if (region->shared)
@@ -172,7 +176,7 @@ size_t page() { return size_t(sysconf(_SC_PAGESIZE)); }
 
 void watch_shared(char* begin, size_t bytes, const char* name) {
   if (!bytes) return;
-  regions.push_back({begin, bytes, name, true, nullptr, 0, {}});
+  regions.push_back({begin, bytes, name, true, nullptr, 0, false, {}});
   if (watching) regions.back().cells.assign(bytes, kFresh);
 }
 
@@ -185,7 +189,8 @@ void new_launch() {
   launch_interval = ++last_interval;
   block_number = 0;
   for (Region& region : regions)
-    if (watching && region.cells.empty()) region.cells.assign(region.bytes, kFresh);
+    if (watching && !region.constant && region.cells.empty())
+      region.cells.assign(region.bytes, kFresh);
 }
 
 void new_block() {
@@ -239,7 +244,7 @@ SIMT_PUBLIC void* simt_array(size_t bytes, const char* name, int at_end) {
   char* begin = mapping + page;
   if (at_end) begin += (inside - bytes) / 16 * 16;
   simt::last_found = nullptr;
-  simt::regions.push_back({begin, bytes, name, false, mapping, inside + 2 * page, {}});
+  simt::regions.push_back({begin, bytes, name, false, mapping, inside + 2 * page, false, {}});
   return begin;
 }
 
@@ -252,10 +257,12 @@ SIMT_PUBLIC void simt_give(size_t count, const void* const* begins, const size_t
 
 // Nobody may write an array from now on.
 SIMT_PUBLIC void simt_protect(void* array) {
-  for (simt::Region& region : simt::regions)
-    if (region.begin == array)
-      mprotect(static_cast<char*>(region.mapping) + simt::page(),
-               region.mapped - 2 * simt::page(), PROT_READ);
+  for (simt::Region& region : simt::regions) {
+    if (region.begin != array) continue;
+    region.constant = true;
+    mprotect(static_cast<char*>(region.mapping) + simt::page(),
+             region.mapped - 2 * simt::page(), PROT_READ);
+  }
 }
 
 SIMT_PUBLIC void simt_free_arrays() {
