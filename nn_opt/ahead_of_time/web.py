@@ -19,7 +19,6 @@ from nn_opt.backends.llvm.wasm import wasm_module
 from nn_opt.backends.source import SourceProgram, print_js
 from nn_opt.backends.source.program import plain
 from nn_opt.build import Lowered
-from nn_opt.driver.models import fail
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 
 # How inputs and outputs lie in memory; halves are bits there.
@@ -147,17 +146,12 @@ def _module_text(
 
 
 def tensors(infos: Sequence[TensorInfo]) -> list[dict[str, Any]]:
-    """Return what JavaScript must know of inputs or outputs.
-
-    Raises: DiagnosticError for elements that it has no arrays of.
-    """
+    """Return what JavaScript must know of inputs or outputs."""
     return [_tensor(info) for info in infos]
 
 
 def _tensor(info: TensorInfo) -> dict[str, Any]:
     name = info.dtype.name
-    if name not in ARRAYS:
-        fail(f"error: {info}: JavaScript has no arrays of {name}")
     return {"name": info.name, "dtype": name, "shape": list(info.sizes), "array": ARRAYS[name]}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from samples import Sample, sample_of
+from samples import Sample, sample, sample_of, tiny_network
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +14,8 @@ def mlp(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 @pytest.fixture(scope="session")
 def mobilenet(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     return sample_of("mobilenet_v2", tmp_path_factory.mktemp("mobilenet"), "mobilenet.onnx")
+
+
+@pytest.fixture(scope="session")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    return sample(tiny_network(), tmp_path_factory.mktemp("network") / "network.onnx")

@@ -148,7 +148,7 @@ def check(done: subprocess.CompletedProcess[bytes], y: np.ndarray) -> None:
 
 
 @tools.needs("opencl", "gcc")
-@pytest.mark.parametrize("kind", ["mobilenet", "slices"])
+@pytest.mark.parametrize("kind", ["network", "slices"])
 def test_an_opencl_host(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
     sample: Sample = request.getfixturevalue(kind)
     make(sample, "opencl", tmp_path)
@@ -181,16 +181,16 @@ def test_kernels_that_do_not_compile(mlp: Sample, tmp_path: Path):
 
 
 @tools.needs("clang++-19", "gcc")
-def test_a_cuda_host(mobilenet: Sample, tmp_path: Path):
-    make(mobilenet, "cuda", tmp_path)
+def test_a_cuda_host(network: Sample, tmp_path: Path):
+    make(network, "cuda", tmp_path)
     kernels = compile_cuda((tmp_path / "net.cu").read_text())
     (tmp_path / "driver.c").write_text(DRIVER)
     command = [tools.need("gcc"), "-shared", "-fPIC", "-o", "libcuda.so", "driver.c", "-ldl"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    build(tmp_path, mobilenet, "0, image, ", "-L.", "-lcuda")
+    build(tmp_path, network, "0, image, ", "-L.", "-lcuda")
     (tmp_path / "image").write_text(kernels.library._name)
-    check(run(tmp_path, mobilenet, "image"), mobilenet.y)
-    done = run(tmp_path, mobilenet, "main.c")
+    check(run(tmp_path, network, "image"), network.y)
+    done = run(tmp_path, network, "main.c")
     expected = b"the kernels do not load: the driver has no such thing (CUDA's error 200)\n"
     assert (done.returncode, done.stderr) == (2, expected)
 

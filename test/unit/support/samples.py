@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
 
 from bench import models
 
@@ -24,10 +26,45 @@ class Sample:
 
 def sample_of(kind: str, folder: Path, file: str) -> Sample:
     """Write a small model of bench.models into a folder."""
-    path = folder / file
-    path.write_bytes(models.build_small(kind).SerializeToString())
+    return sample(models.build_small(kind), folder / file)
+
+
+def sample(model: onnx.ModelProto, path: Path) -> Sample:
+    """Write a model of one input and one output; run it."""
+    path.write_bytes(model.SerializeToString())
     session = onnxruntime.InferenceSession(str(path))
     (given,) = session.get_inputs()
     x = np.random.default_rng(0).normal(size=given.shape).astype(np.float32)
     (y,) = session.run(None, {given.name: x})
     return Sample(path, given.name, x, np.asarray(y))
+
+
+def tiny_network() -> onnx.ModelProto:
+    """Return a network for images of 16 by 16 pixels: four layers, ten classes."""
+    rng = np.random.default_rng(1)
+    shapes = {
+        "w0": (8, 3, 3, 3),
+        "b0": (8,),
+        "w1": (8, 1, 3, 3),
+        "w2": (12, 8, 1, 1),
+        "w3": (12, 10),
+    }
+    weights = [
+        numpy_helper.from_array(rng.normal(0, 0.3, shape).astype(np.float32), name)
+        for name, shape in shapes.items()
+    ]
+    border = [1, 1, 1, 1]
+    nodes = [
+        helper.make_node("Conv", ["image", "w0", "b0"], ["c0"], pads=border, strides=[2, 2]),
+        helper.make_node("Relu", ["c0"], ["r0"]),
+        helper.make_node("Conv", ["r0", "w1"], ["c1"], pads=border, group=8),
+        helper.make_node("Conv", ["c1", "w2"], ["c2"]),
+        helper.make_node("GlobalAveragePool", ["c2"], ["pool"]),
+        helper.make_node("Flatten", ["pool"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "w3"], ["scores"]),
+    ]
+    given = helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 16, 16])
+    made = helper.make_tensor_value_info("scores", TensorProto.FLOAT, [1, 10])
+    graph = helper.make_graph(nodes, "tiny", [given], [made], weights)
+    opset = [helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=opset, ir_version=9)
