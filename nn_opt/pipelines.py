@@ -70,6 +70,7 @@ LOWER_TO_JS = (
     "partition-loops",
     "compact-buffers",
     "unroll-loops",  # tiles become variables
+    "reuse-loads",  # ... and so does what their products share
     "plan-memory",  # numbers are doubles: functions are those of the engine
 )
 LOWER_TO_GPU = (

@@ -98,7 +98,7 @@ class Target:
     @property
     def folds_loads(self) -> bool:
         """Whether an instruction can compute with an operand in memory."""
-        return self.triple.startswith("x86")
+        return self.triple.startswith(("x86", "javascript"))
 
     @property
     def sums_pairs(self) -> bool:
@@ -175,8 +175,15 @@ GPUS = {name: Target(name, _X86, "x86-64", "", 16, 64, gpu=gpu) for name, gpu in
 DETERMINISTIC = replace(DEFAULT, name="any-width", has_ldexp=False)
 # Source text for machines that are not known: two elements side by side, in variables.
 SCALAR = Target("scalar", _X86, "x86-64", "", 8, 16, fuses=False)
-# ... and for JavaScript: numbers are doubles, in registers of one each.
-JAVASCRIPT = replace(SCALAR, name="js", triple="javascript-unknown-unknown", cpu="")
+# ... and for JavaScript: numbers are doubles, of which engines keep some in registers.
+JAVASCRIPT = replace(
+    SCALAR,
+    name="js",
+    triple="javascript-unknown-unknown",
+    cpu="",
+    vector_registers=12,
+    writes_out_sums=False,
+)
 PLANS = {
     plan.name: plan for plan in (DETERMINISTIC, SCALAR, JAVASCRIPT)
 }  # targets that are no machines
