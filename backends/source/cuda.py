@@ -73,6 +73,16 @@ _HALVES = {
 }
 
 
+WARP = 32  # threads
+
+
+def _lanes(threads: int) -> str:
+    """Return the lanes of a warp that there are in every warp of a block."""
+    if threads % WARP == 0:
+        return "0xffffffffu"
+    return hex((1 << threads) - 1) + "u" if threads < WARP else "__activemask()"
+
+
 class Cuda(CKernels):
     """CUDA C++: vectors of four lanes are read and written, and computed with lane by lane."""
 
@@ -111,6 +121,21 @@ class Cuda(CKernels):
 
     def barrier(self, *, with_global: bool) -> str:
         return "__syncthreads();"
+
+    def lane_id(self, block: tuple[int, int, int]) -> str:
+        return f"({self.thread_number(block)}) % {WARP}"
+
+    def can_shuffle(self, type_: Attribute) -> bool:
+        return True  # narrow ones are promoted to int
+
+    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+        return f"__shfl_sync({_lanes(threads)}, {value}, {lane})"
+
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+        return f"__shfl_xor_sync({_lanes(threads)}, {value}, {mask})"
+
+    def ballot(self, condition: str, threads: int) -> str:
+        return f"(int)__ballot_sync({_lanes(threads)}, {condition})"
 
     def vector_word(self, element: Attribute, lanes: int) -> str | None:
         if lanes not in self.vector_sizes:

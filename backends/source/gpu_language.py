@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import Float32Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from nn_opt.backends.source.language import Language, Rule, width
+from nn_opt.dialects.gpu import Reduction
 
 
 class Space(StrEnum):
@@ -85,6 +86,41 @@ class GpuLanguage(Language):
     @abstractmethod
     def barrier(self, *, with_global: bool) -> str:
         """Return the statement at which the threads of a block wait for each other."""
+
+    # Of lanes: a subgroup's threads, of which a block has so many.
+
+    def can_shuffle(self, type_: Attribute) -> bool:
+        """Return whether values of a type can be passed from lane to lane."""
+        wide = width(type_) >= 32
+        return wide and isinstance(type_, Float32Type | IntegerType | IndexType)
+
+    @abstractmethod
+    def lane_id(self, block: tuple[int, int, int]) -> str:
+        """Return which lane of its subgroup a thread is."""
+
+    @abstractmethod
+    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+        """Return the value of another lane."""
+
+    @abstractmethod
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+        """Return the value of the lane whose number differs in the bits of a mask."""
+
+    @abstractmethod
+    def ballot(self, condition: str, threads: int) -> str:
+        """Return an i32 with a bit for each lane."""
+
+    def reduce_subgroup(self, kind: Reduction, value: str, type_: Attribute) -> str | None:
+        """Return the values of all lanes combined, where a function of the language does that."""
+        return None
+
+    def thread_number(self, block: tuple[int, int, int]) -> str:
+        """Return which thread of its block this is, counted through all dimensions."""
+        x, y, z = (self.place("thread", axis) for axis in range(3))
+        terms = [x] if block[0] > 1 else []
+        terms += [f"{block[0]} * {y}"] if block[1] > 1 else []
+        terms += [f"{block[0] * block[1]} * {z}"] if block[2] > 1 else []
+        return " + ".join(terms) or "0"
 
     @abstractmethod
     def array(self, buffer: Buffer) -> str:

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.backends.source import kernel_vectors
+from nn_opt.backends.source import kernel_subgroups, kernel_vectors
 from nn_opt.backends.source.gpu_language import Buffer, GpuLanguage, KernelHead, Space
 from nn_opt.backends.source.kernel_printer import KernelPrinter
 from nn_opt.backends.source.kernel_statements import STATEMENTS, exchanged
@@ -140,7 +140,7 @@ class GpuProgram:
             Names(set(self.names.taken)),
             self.table,
             self.symbols.__getitem__,
-            dict(STATEMENTS),
+            {**STATEMENTS, **kernel_subgroups.STATEMENTS},
             gpu=self.language,
             block_size=kernel.block,
             grid_size=kernel.grid or MOST_BLOCKS,

@@ -136,7 +136,11 @@ class KernelPrinter(FunctionPrinter):
 
     def named_index(self, text: str) -> str:
         """Name an index that the text will repeat."""
-        name = self.names.fresh("at", "at")
+        return self.copied_index("at", text)
+
+    def copied_index(self, wish: str, text: str) -> str:
+        """Name an index."""
+        name = self.names.fresh(wish, wish)
         self.say(self.language.define(name, IndexType(), text))
         return name
 

@@ -12,7 +12,7 @@ from nn_opt.backends.source.c_kernels import CKernels, in_lines
 from nn_opt.backends.source.c_rules import FUNCTIONS, function, helper
 from nn_opt.backends.source.cuda import KEYWORDS as CXX
 from nn_opt.backends.source.gpu_language import Buffer, KernelHead, Space
-from nn_opt.backends.source.gpu_rules import MORE_FUNCTIONS, ON_VECTORS, RULES, pick_bits
+from nn_opt.backends.source.gpu_rules import MORE_FUNCTIONS, ON_VECTORS, RULES, pick_bits, width_of
 from nn_opt.backends.source.language import Rule
 
 KEYWORDS = CXX | frozenset(
@@ -112,6 +112,21 @@ class Metal(CKernels):
         flags = "mem_flags::mem_threadgroup"
         flags += " | mem_flags::mem_device" if with_global else ""
         return f"threadgroup_barrier({flags});"
+
+    def lane_id(self, block: tuple[int, int, int]) -> str:
+        return "lane_place"
+
+    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+        return f"simd_shuffle({value}, ushort({lane}))"
+
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+        return f"simd_shuffle_xor({value}, ushort({mask}))"
+
+    def ballot(self, condition: str, threads: int) -> str:
+        return f"int((ulong)(simd_vote::vote_t)simd_ballot({condition}))"
+
+    def can_shuffle(self, type_: Attribute) -> bool:
+        return super().can_shuffle(type_) and width_of(type_) == 32
 
     def vector(self, element: Attribute, lanes: Sequence[str]) -> str:
         same = lanes[:1] if len(set(lanes)) == 1 else lanes

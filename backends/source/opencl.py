@@ -14,6 +14,7 @@ from nn_opt.backends.source.c_rules import function
 from nn_opt.backends.source.gpu_language import Buffer, KernelHead, Space
 from nn_opt.backends.source.gpu_rules import MATH, ON_VECTORS, RULES, pick_bits
 from nn_opt.backends.source.language import Rule
+from nn_opt.dialects.gpu import Reduction
 
 KEYWORDS = frozenset(
     """auto break case char const constant continue default do double else enum event_t extern
@@ -54,6 +55,14 @@ _SPACES = {
 }
 
 
+_EXTENSIONS = {
+    "double": "cl_khr_fp64",
+    "sub_group_": "cl_khr_subgroups",
+    "sub_group_shuffle": "cl_khr_subgroup_shuffle",
+    "sub_group_ballot": "cl_khr_subgroup_ballot",
+}
+
+
 class OpenCL(CKernels):
     """OpenCL C 1.2: vectors of up to 16 lanes with operators; halves are bits in memory."""
 
@@ -84,8 +93,11 @@ class OpenCL(CKernels):
 
     def preamble(self, text: str) -> str:
         lines = ["#pragma OPENCL FP_CONTRACT OFF"]
-        if "double" in text:
-            lines.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
+        lines += [
+            f"#pragma OPENCL EXTENSION {extension} : enable"
+            for word, extension in _EXTENSIONS.items()
+            if word in text
+        ]
         return "".join(f"{line}\n" for line in lines) + "\n"
 
     def kernel(self, head: KernelHead) -> tuple[str, list[str]]:
@@ -104,6 +116,22 @@ class OpenCL(CKernels):
     def barrier(self, *, with_global: bool) -> str:
         fences = "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE" if with_global else ""
         return f"barrier({fences or 'CLK_LOCAL_MEM_FENCE'});"
+
+    def lane_id(self, block: tuple[int, int, int]) -> str:
+        return "(int)get_sub_group_local_id()"
+
+    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+        return f"sub_group_shuffle({value}, (uint)({lane}))"
+
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+        return f"sub_group_shuffle_xor({value}, (uint){mask})"
+
+    def ballot(self, condition: str, threads: int) -> str:
+        return f"(int)sub_group_ballot({condition}).x"
+
+    def reduce_subgroup(self, kind: Reduction, value: str, type_: Attribute) -> str | None:
+        name = {Reduction.Add: "add", Reduction.MaxSI: "max", Reduction.MinSI: "min"}.get(kind)
+        return None if name is None else f"sub_group_reduce_{name}({value})"
 
     def moves(self, buffer: Buffer, lanes: int, *, aligned: bool) -> bool:
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -23,6 +24,7 @@ from nn_opt.backends.source.helpers import used
 from nn_opt.backends.source.language import width
 from nn_opt.backends.source.wgsl_helpers import HELPERS
 from nn_opt.backends.source.wgsl_rules import RULES, VECTOR_RULES, unsigned
+from nn_opt.dialects.gpu import Reduction
 from nn_opt.ir.types import element_type, lanes_of
 
 KEYWORDS = frozenset(
@@ -55,6 +57,15 @@ _PLACES = {
     "block_place": ("vec3u", "workgroup_id"),
     "lane_place": ("u32", "subgroup_invocation_id"),
 }
+SUBGROUP = {
+    Reduction.Add: "Add",
+    Reduction.Mul: "Mul",
+    Reduction.MaxSI: "Max",
+    Reduction.MinSI: "Min",
+    Reduction.And: "And",
+    Reduction.Or: "Or",
+    Reduction.Xor: "Xor",
+}
 HALVES = (Float16Type, BFloat16Type)
 
 
@@ -65,6 +76,19 @@ def is_packed(buffer: Buffer) -> bool:
 
 def _is_index(buffer: Buffer) -> bool:
     return isinstance(buffer.element, IndexType)
+
+
+# Numbers that no literal stands for, as bits.
+_NO_CONSTANTS = {
+    "infinity_f32()": "0x7f800000u",
+    "(-infinity_f32())": "0xff800000u",
+    "nan_f32()": "0x7fc00000u",
+}
+
+
+def _bits(literal: str) -> str:
+    """Return the bits of a literal of f32."""
+    return f"{int(np.float32(literal.strip('()').removesuffix('f')).view(np.uint32)):#x}u"
 
 
 class Wgsl(GpuLanguage):
@@ -78,6 +102,9 @@ class Wgsl(GpuLanguage):
     shared_in_kernel = False
     has_pointers = False
     groups = (4, 2)
+
+    def __init__(self) -> None:
+        self._of_bits: set[str] = set()  # tables whose numbers have no literals
 
     def type_word(self, type_: Attribute) -> str | None:
         match type_:
@@ -149,8 +176,11 @@ class Wgsl(GpuLanguage):
         return f"var{kind} {buffer.name}: array<{self._element(buffer)}, {count}>;"
 
     def table(self, buffer: Buffer, values: Sequence[str]) -> str:
-        type_ = f"array<{self.type_word(buffer.element)}, {len(values)}>"
-        return f"const {buffer.name} = {type_}({', '.join(values)});"
+        word = self.type_word(buffer.element)
+        if any(value in _NO_CONSTANTS for value in values):
+            self._of_bits.add(buffer.name)
+            word, values = "u32", [_NO_CONSTANTS.get(value) or _bits(value) for value in values]
+        return f"const {buffer.name} = array<{word}, {len(values)}>({', '.join(values)});"
 
     def part(self, name: str, element: Attribute, source: Buffer, at: str) -> tuple[str, Buffer]:
         start = at if source.at == "0" else f"{source.at} + {at}"
@@ -163,6 +193,8 @@ class Wgsl(GpuLanguage):
         return not is_packed(buffer)
 
     def read(self, buffer: Buffer, offset: str) -> str:
+        if buffer.name in self._of_bits:
+            return f"bitcast<f32>({buffer.name}[{offset}])"
         if not is_packed(buffer):
             text = f"{buffer.name}[{offset}]"
             return f"atomicLoad(&{text})" if buffer.atomic else text
@@ -212,11 +244,33 @@ class Wgsl(GpuLanguage):
     def computes_vectors(self, type_: Attribute, lanes: int) -> bool:
         return isinstance(type_, Float32Type) and lanes in self.vector_sizes
 
+    # Lanes
+
+    def lane_id(self, block: tuple[int, int, int]) -> str:
+        return "i32(lane_place)"
+
+    def can_shuffle(self, type_: Attribute) -> bool:
+        return super().can_shuffle(type_) and width_of(type_) == 32
+
+    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+        return f"subgroupShuffle({value}, u32({lane}))"
+
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+        return f"subgroupShuffleXor({value}, u32({mask}))"
+
+    def ballot(self, condition: str, threads: int) -> str:
+        return f"bitcast<i32>(subgroupBallot({condition}).x)"
+
+    def reduce_subgroup(self, kind: Reduction, value: str, type_: Attribute) -> str | None:
+        name = SUBGROUP.get(kind)
+        return None if name is None else f"subgroup{name}({value})"
+
     # The file
 
     def head(self, title: str, text: str) -> str:
         functions = "".join(f"{function}\n" for function in used(text, HELPERS.get))
-        return f"/* {title} */\n\n{functions}"
+        enable = "enable subgroups;\n" if "subgroup" in text or "lane_place" in text else ""
+        return f"/* {title} */\n{enable}\n{functions}"
 
     def kernel(self, head: KernelHead) -> tuple[str, list[str]]:
         lines = [
