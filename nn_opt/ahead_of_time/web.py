@@ -118,6 +118,15 @@ def module(request: Request) -> Made:
     made = {request.output.name: text.encode()}
     made |= {names[engine]: content for engine, content in code.codes.items()}
     made |= {weights[engine]: content for engine, content in code.weights.items()}
+    said = {
+        "arena_bytes": code.arena_bytes,
+        "weights": {"bytes": code.weight_bytes, "files": weights},
+        "module": request.output.name,
+        "engines": names,
+    }
+    targets = [{"name": name} for name in names]
+    described = description.description(request, code.signature, targets, said)
+    made[f"{request.stem}.json"] = described.encode()
     sizes = ", ".join(f"{engine} {size_text(len(made[names[engine]]))}" for engine in names)
     memory = f"weights {size_text(code.weight_bytes)}, arena {size_text(code.arena_bytes)}"
     return Made(made, (f"{sizes}; {memory}",))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nn_opt.driver.models import Parser, fail, model_parser, report_errors
+from nn_opt.runtime.threads import thread_count
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +45,7 @@ def _run(argv: list[str]) -> None:
     from nn_opt.ahead_of_time.request import write_all
 
     options = make_parser().parse_args(argv)
+    thread_count(options.threads)
     kind, request = request_of(options)
     place = Path(options.output)
     require_options_fit(options, request.output)

@@ -49,6 +49,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
         ),
         (["-o", "net.so", "--target", "z80"], "error: unknown target 'z80'"),
         (["-o", "a model.onnx/net.so"], "error: there is no folder a model.onnx"),
+        (["-o", "net.so", "--threads", "0"], "error: threads is 0, expected 1 to 256"),
         (["-o", "net.c", "--labels", "x"], "error: --labels is for .html files, and net.c is none"),
         (
             ["-o", "net", "--embed-weights"],

@@ -87,14 +87,21 @@ def test_an_engine_that_is_not_there(folder: Path, network: Sample):
 
 @tools.needs("wasm-ld")
 def test_all_engines_share_weights(folder: Path):
-    names = ["a net.mjs", "a net.plain.mjs", "a net.relaxed.wasm", "a net.wasm", "a net.weights"]
+    suffixes = ["json", "mjs", "plain.mjs", "relaxed.wasm", "wasm", "weights"]
+    names = [f"a net.{suffix}" for suffix in suffixes]
     assert sorted(path.name for path in folder.iterdir()) == [*names, "script.mjs"]
+    said = json.loads((folder / "a net.json").read_text())
+    assert said["engines"] == {
+        "wasm-relaxed": "a net.relaxed.wasm",
+        "wasm": "a net.wasm",
+        "js": "a net.plain.mjs",
+    }
 
 
 @tools.needs("node")
 def test_plain_javascript_alone(mlp: Sample, tmp_path: Path):
     assert main([str(mlp.path), "--target", "js", "-o", str(tmp_path / "a net.mjs")]) == 0
-    names = ["a net.mjs", "a net.plain.mjs", "a net.weights"]
+    names = [f"a net.{suffix}" for suffix in ("json", "mjs", "plain.mjs", "weights")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     (tmp_path / "script.mjs").write_text(SCRIPT)
     done = run(tmp_path, mlp.x)
