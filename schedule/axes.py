@@ -1,4 +1,4 @@
-"""Primitives on a stage's axes, with its buffer: join and pad."""
+"""Primitives on a stage's axes, with its buffer: join, pad and permute."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, IndexType, IntegerAttr, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
@@ -24,6 +25,7 @@ from nn_opt.schedule.nest import (
     loads_in,
     loop_name,
     only_child,
+    own_buffer,
     refuse,
     stores_in,
     written,
@@ -218,3 +220,17 @@ def _leaves(load: LoadOp, block: BlockOp) -> bool:
     leaves = may_leave(load, block)
     load.default = None
     return leaves
+
+
+def permute(function: FuncOp, stage: str, order: Sequence[int]) -> None:
+    """Lay the buffer that a stage writes out in another order of its dimensions."""
+    block, alloc = own_buffer(function, stage)
+    shape = shape_of(alloc.result)
+    if sorted(order) != list(range(len(shape))):
+        problem = f"permute: {list(order)} is no order of the {len(shape)} dimensions of {stage!r}"
+        refuse(block, problem, hint="name each dimension once")
+    for access in accesses_of(alloc.result):
+        exprs = access.map.data.results
+        permuted = tuple(exprs[dimension] for dimension in order)
+        access.map = AffineMapAttr(AffineMap(len(access.indices), 0, permuted))
+    replace_buffer(alloc.result, [shape[dimension] for dimension in order])

@@ -179,6 +179,11 @@ class Schedule:
         self._record(sched.ReindexOp(stage, operand, axes))
         return name
 
+    def permute(self, stage: str, order: Sequence[int]) -> None:
+        """Lay a stage's buffer out in another order of its dimensions."""
+        axes.permute(self.function, stage, order)
+        self._record(sched.PermuteOp(stage, order))
+
     def storage_align(self, stage: str, multiple: int, offset: int) -> None:
         """Give rows of a stage's buffer k * multiple + offset elements."""
         shared.storage_align(self.function, stage, multiple, offset)

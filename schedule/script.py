@@ -101,6 +101,9 @@ ACTIONS: dict[type[Operation], Callable[[Schedule, Any, Loops], object]] = {
     sched.ReindexOp: lambda s, op, loops: s.reindex(
         op.stage.data, _number(op.operand), [int(axis) for axis in op.axes.iter_values()]
     ),
+    sched.PermuteOp: lambda s, op, loops: s.permute(
+        op.stage.data, [int(dimension) for dimension in op.order.iter_values()]
+    ),
     sched.StorageAlignOp: lambda s, op, loops: s.storage_align(
         op.stage.data, _number(op.multiple), _number(op.offset)
     ),

@@ -104,6 +104,26 @@ class ReindexOp(IRDLOperation):
 
 
 @irdl_op_definition
+class PermuteOp(IRDLOperation):
+    """Lay the buffer that a stage writes out in another order of its dimensions."""
+
+    name = "sched.permute"
+
+    stage = prop_def(StringAttr)
+    order = prop_def(DenseArrayBase.constr(i64))
+
+    assembly_format = "$stage `by` $order attr-dict"
+
+    def __init__(self, stage: str, order: Sequence[int]):
+        super().__init__(
+            properties={
+                "stage": StringAttr(stage),
+                "order": DenseArrayBase.from_list(i64, list(order)),
+            }
+        )
+
+
+@irdl_op_definition
 class StorageAlignOp(IRDLOperation):
     """Give the rows of a stage's buffer k * `multiple` + `offset` elements.
 

@@ -19,9 +19,16 @@ from nn_opt.schedule.defaults.facts import (
     readers,
     step,
 )
-from nn_opt.schedule.defaults.gpu.grids import fuse_all
+from nn_opt.schedule.defaults.gpu.grids import bind_elements, fuse_all
 from nn_opt.schedule.defaults.gpu.groups import is_plain
-from nn_opt.schedule.defaults.gpu.product_tiles import BANKS, LANES, PAD, ProductTile, choose_tile
+from nn_opt.schedule.defaults.gpu.product_tiles import (
+    BANKS,
+    LANES,
+    PAD,
+    ProductTile,
+    Sizes,
+    choose_tile,
+)
 from nn_opt.schedule.defaults.gpu.products import Product
 from nn_opt.schedule.defaults.tiled import at_own_axes
 from nn_opt.schedule.fused_axes import only_index
@@ -41,27 +48,76 @@ from nn_opt.schedule.padding import reads_zeros
 from nn_opt.schedule.reindex import depends_on
 from nn_opt.schedule.schedule import Schedule
 
+Loops = tuple[list[ForOp], ForOp, ForOp, ForOp]  # of batches, rows, columns, sums
+
 
 def schedule_product(schedule: Schedule, block: BlockOp, product: Product, gpu: Gpu) -> None:
     """Cut a product into tiles for blocks and threads; finish results before they are stored."""
     stage = block.stage.data
-    element = max(numpy_dtype(element_type(buffer)).itemsize for buffer in read(block))
-    rows, columns = product.size(block, product.rows), product.size(block, product.columns)
-    batches = math.prod(block.axis_sizes[axis] for axis in product.batch)
-    tile = choose_tile(batches, rows, columns, element, gpu)
+    tile, parts = _choose(block, product, gpu)
     follower = follower_of(schedule, stage)
     join_product(schedule, follower, product, reduced=False)
-    batch, row, column, k = join_product(schedule, stage, product)
+    loops = join_product(schedule, stage, product)
+    _, row, column, k = loops
     for loop, multiple in ((row, tile.height), (column, tile.width)):
         schedule.pad(loop, multiple)
-    pad_sum(schedule, stage, k, tile.depth)
+    whole = pad_sum(schedule, stage, k, tile.depth * parts)
+    if parts > 1 and whole:
+        stage, follower, loops = _split_sums(schedule, stage, follower, loops, parts, gpu)
+    _schedule_tiles(schedule, stage, follower, loops, product, tile, gpu)
+
+
+def _choose(block: BlockOp, product: Product, gpu: Gpu) -> tuple[ProductTile, int]:
+    """Return the tile and how many parts each sum has."""
+    element = max(numpy_dtype(element_type(buffer)).itemsize for buffer in read(block))
+    batch = math.prod(block.axis_sizes[axis] for axis in product.batch)
+    sizes = [product.size(block, axes) for axes in (product.rows, product.columns)]
+    terms = product.size(block, product.reduced)
+    return choose_tile(Sizes(batch, sizes[0], sizes[1], terms), element, gpu)
+
+
+def _split_sums(
+    schedule: Schedule, stage: str, follower: str, loops: Loops, parts: int, gpu: Gpu
+) -> tuple[str, str, Loops]:
+    """Let a stage be made of parts of each sum, which another kernel adds up and finishes.
+
+    Returns the stage that makes the parts, the one that stores them, and the first one's loops.
+    """
+    batch, row, column, k = loops
+    part, k = schedule.split(k, k.trips // parts)
+    schedule.reorder(*batch, row, column, part, k)
+    made = schedule.rfactor(stage, part)
+    for loop in (column, row, *reversed(batch)):
+        schedule.fission(loop)
+    rank = len(shape_of(written(find_block(schedule.function, made))[0]))
+    schedule.permute(made, [rank - 1, *range(rank - 1)])
+    *outer, last = schedule.axes(stage)
+    thread = bind_elements(schedule, fuse_all(schedule, outer), gpu)
+    schedule.reverse_compute_at(follower, thread)
+    schedule.decompose_init(stage, last)
+    schedule.set_scope(stage, "register")
+    stored = schedule.cache_write(made)
+    return made, stored, ([*batch, part], row, column, k)
+
+
+def _schedule_tiles(
+    schedule: Schedule,
+    stage: str,
+    follower: str,
+    loops: Loops,
+    product: Product,
+    tile: ProductTile,
+    gpu: Gpu,
+) -> None:
+    """Compute a product of padded sizes in tiles, and its follower on each of them."""
+    _, row, column, k = loops
     right = _copy(schedule, stage, product.columns_of, [k, column])
     left = _copy(schedule, stage, product.rows_of, [k, row])
     own = [
         _copy(schedule, stage, product.columns_of, [k, column]),
         _copy(schedule, stage, product.rows_of, [k, row]),
     ]
-    thread, steps, step = _bind_tiles(schedule, stage, (batch, row, column, k), tile, gpu)
+    thread, steps, step = _bind_tiles(schedule, loops, tile, gpu)
     schedule.reverse_compute_at(follower, thread)
     for copy in own:
         schedule.compute_at(copy, step)
@@ -117,11 +173,14 @@ def _joined(schedule: Schedule, loops: list[ForOp]) -> ForOp:
     return schedule.join(*loops) if len(loops) > 1 else loops[0]
 
 
-def pad_sum(schedule: Schedule, stage: str, k: ForOp, multiple: int) -> None:
-    """Go on with zeros to a whole number of steps, if both factors are zeros there."""
+def pad_sum(schedule: Schedule, stage: str, k: ForOp, multiple: int) -> bool:
+    """Go on with zeros to a whole number of steps, if both factors are zeros there; tell if so."""
     block = find_block(schedule.function, stage)
-    if reads_zeros(block, axis_of(block, k), range(k.trips, -(-k.trips // multiple) * multiple)):
-        schedule.pad(k, multiple)
+    surplus = range(k.trips, -(-k.trips // multiple) * multiple)
+    if surplus and not reads_zeros(block, axis_of(block, k), surplus):
+        return False
+    schedule.pad(k, multiple)
+    return True
 
 
 def _copy(schedule: Schedule, stage: str, operand: int, order: Sequence[ForOp]) -> str:
@@ -145,11 +204,7 @@ def axis_of(block: BlockOp, loop: ForOp) -> int:
 
 
 def _bind_tiles(
-    schedule: Schedule,
-    stage: str,
-    loops: tuple[list[ForOp], ForOp, ForOp, ForOp],
-    tile: ProductTile,
-    gpu: Gpu,
+    schedule: Schedule, loops: Loops, tile: ProductTile, gpu: Gpu
 ) -> tuple[ForOp, ForOp, ForOp]:
     """Split and bind a product's loops; return the inner thread loop and the steps of the sum."""
     batch, row, column, k = loops

@@ -10,6 +10,10 @@ LANES = 4  # 32-bit numbers that a thread loads at once, of all GPUs
 ENOUGH = 128  # blocks that keep a large GPU busy
 PAD = 4  # elements between rows of shared memory, so that columns are in other banks
 BANKS = 32  # of 4 bytes
+PARTS = (1, 2, 4, 8, 16)  # that blocks of their own sum, for a second kernel to add
+LEAST_STEPS = 8  # of a part
+LAUNCH = 3e7  # terms that a GPU sums while another kernel starts
+STORED = 60  # terms that it sums while it writes a number and reads it again
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,28 @@ TILES = (
 )
 
 
-def choose_tile(batch: int, rows: int, columns: int, element: int, gpu: Gpu) -> ProductTile:
-    """Return the tile that is estimated to take the least time."""
+@dataclass(frozen=True)
+class Sizes:
+    """Of a product: how many batches, rows and columns, and terms in each sum."""
+
+    batch: int
+    rows: int
+    columns: int
+    terms: int
+
+
+def choose_tile(sizes: Sizes, element: int, gpu: Gpu) -> tuple[ProductTile, int]:
+    """Return the tile, and the number of parts of each sum, that are estimated to be fastest."""
     fitting = [tile for tile in map(lambda t: _fitted(t, element, gpu), TILES) if tile is not None]
     assert fitting, "the smallest tiles fit into any GPU"
-    return min(fitting, key=lambda tile: _cost(tile, batch, rows, columns))
+    choices = [
+        (tile, parts) for tile in fitting for parts in PARTS if _may_have(tile, parts, sizes)
+    ]
+    return min(choices, key=lambda choice: _cost(*choice, sizes))
+
+
+def _may_have(tile: ProductTile, parts: int, sizes: Sizes) -> bool:
+    return parts == 1 or sizes.terms >= parts * tile.depth * LEAST_STEPS
 
 
 def _fitted(tile: ProductTile, element: int, gpu: Gpu) -> ProductTile | None:
@@ -72,10 +93,11 @@ def _fitted(tile: ProductTile, element: int, gpu: Gpu) -> ProductTile | None:
     return next((t for t in (tile, single) if t.shared_bytes(element) <= gpu.shared_bytes), None)
 
 
-def _cost(tile: ProductTile, batch: int, rows: int, columns: int) -> float:
-    """Return the time of all blocks, in that of one product when all of a GPU is busy."""
-    down, across = -(-rows // tile.height), -(-columns // tile.width)
-    work = down * across * tile.height * tile.width
+def _cost(tile: ProductTile, parts: int, sizes: Sizes) -> float:
+    """Return the time of all blocks, in that of one term when all of a GPU is busy."""
+    down, across = -(-sizes.rows // tile.height), -(-sizes.columns // tile.width)
+    results = sizes.batch * down * across * tile.height * tile.width
     loads = 1 + 16 / tile.height + 16 / tile.width + 2 / tile.rows  # shared and global, of each
-    idle = max(1.0, ENOUGH / (batch * down * across))
-    return work * loads * idle
+    idle = max(1.0, ENOUGH / (sizes.batch * down * across * parts))
+    joining = 0 if parts == 1 else LAUNCH + results * parts * STORED
+    return results * sizes.terms * loads * idle + joining

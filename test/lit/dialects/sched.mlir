@@ -55,4 +55,6 @@ sched.script for @conv {
   sched.pad %nf to 8
   // CHECK-NEXT: %j = sched.join %nf, %c
   %j = sched.join %nf, %c
+  // CHECK-NEXT: sched.permute "conv" by [1, 0]
+  sched.permute "conv" by [1, 0]
 }

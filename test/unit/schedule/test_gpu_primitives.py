@@ -144,6 +144,10 @@ def join_a_stage_and_its_reader(s: Schedule) -> None:
     s.reverse_compute_at("bias", s.axes("conv")[0])
 
 
+def permute(s: Schedule) -> None:
+    s.permute("exp", [1, 0])
+
+
 def reindex_and_pad(s: Schedule) -> None:
     s.cache_write("matmul")
     m, n, _ = s.axes("matmul")
@@ -156,6 +160,7 @@ SCRIPTS: dict[Script, str] = {
     shared_tiles: MATMUL,
     two_tiles: MATMUL,
     reindex_and_pad: MATMUL,
+    permute: SOFTMAX,
     join_loops: CONV,
     join_a_stage_and_its_reader: CONV,
 }
@@ -298,6 +303,11 @@ REFUSALS: list[tuple[str, Script, str]] = [
     ),
     (MATMUL, lambda s: s.reindex("matmul", 0, [0, 1]), "reads it at axes [0, 2], not at [0, 1]"),
     (CONV, _not_tiles, "double_buffer: %r does not walk through 'conv.in0' tile by tile"),
+    (
+        SHIFTED,
+        lambda s: s.permute("neg", [1, 1]),
+        "[1, 1] is no order of the 2 dimensions of 'neg'",
+    ),
     (ODD, lambda s: s.join(*s.axes("gather")), "join: stage 'gather' computes with an index"),
     (ODD, lambda s: s.pad(s.axes("gather")[1], 4), "pad: stage 'gather' computes with %n"),
     (

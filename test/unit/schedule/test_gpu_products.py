@@ -18,14 +18,16 @@ from xdsl.dialects.func import FuncOp
 
 from nn_opt.backends.source.gpu_languages import language_named
 from nn_opt.backends.source.gpu_program import print_kernels
+from nn_opt.dialects import gpu
 from nn_opt.dialects.loop import ForOp
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.resources import Array
-from nn_opt.ir.target import set_target
+from nn_opt.ir.target import set_target, target_named
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.pipelines import expand
 from nn_opt.reference import run
-from nn_opt.schedule.defaults.gpu import direct
+from nn_opt.schedule.defaults.gpu import direct, product
+from nn_opt.schedule.defaults.gpu.product_tiles import ProductTile, Sizes, choose_tile
 
 
 def matmul(x: str, w: str, y: str, dtype: str = "f32", after: str = "") -> str:
@@ -153,6 +155,29 @@ def test_a_device_computes_it(name: str, kernels: dict[str, ModuleOp]):
     assert_close(run_opencl(kernels[name], arrays)[0], KERNELS[name])
 
 
+@tools.needs("opencl")
+@pytest.mark.parametrize("name", ["odd sizes", "batches", "conv stride 2"])
+def test_parts_of_long_sums_are_added(name: str, monkeypatch: pytest.MonkeyPatch):
+    tile = ProductTile(2, 4, 4, 2)
+    monkeypatch.setattr(product, "choose_tile", lambda *_: (tile, 2))
+    module = lowered(KERNELS[name], "lower-to-loops lower-to-gpu")
+    assert sum(isinstance(op, gpu.LaunchFuncOp) for op in module.walk()) == 2
+    assert_close(run(module, _as_stored(KERNELS[name]))[0], KERNELS[name])
+    assert_close(run_opencl(module, inputs_of(KERNELS[name]))[0], KERNELS[name])
+
+
+def test_tiles_suit_the_product_and_the_device():
+    webgpu, cuda = (target_named(name).gpu for name in ("webgpu", "cuda"))
+    assert webgpu is not None
+    assert cuda is not None
+    large, few = Sizes(1, 4096, 4096, 4096), Sizes(1, 512, 49, 4608)
+    tile, parts = choose_tile(large, 4, cuda)
+    assert (tile.height, tile.width, tile.double, parts) == (128, 128, True, 1)
+    tile, parts = choose_tile(large, 4, webgpu)
+    assert tile.shared_bytes(4) <= webgpu.shared_bytes
+    assert choose_tile(few, 4, cuda)[1] > 1
+
+
 def test_scripts_repeat_what_is_done():
     text = KERNELS["conv stride 2"]
     scripts = lowered(text, "outline-kernels convert-graph-to-tensor convert-tensor-to-loop")
@@ -222,5 +247,6 @@ def test_registers_hold_every_tile(tmp_path: Path):
     assert done.returncode == 0, done.stderr
     spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr)
     registers = [int(number) for number in re.findall(r"Used (\d+) registers", done.stderr)]
-    assert spills == [("0", "0")] * len(LARGE)
+    assert len(spills) >= len(LARGE)
+    assert set(spills) == {("0", "0")}
     assert max(registers) <= 128
