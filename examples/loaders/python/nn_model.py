@@ -29,7 +29,8 @@ class Model:
         files = sorted(place.glob("*.json")) if place.is_dir() else [place]
         if len(files) != 1:
             raise ModelError(f"{place} has {len(files)} descriptions (.json), expected one")
-        said = json.loads(files[0].read_text(encoding="utf-8"))
+        text = files[0].read_text(encoding="utf-8")
+        said = json.loads(text)
         if said["format"] != FORMAT:
             raise ModelError(f"{files[0]} has format {said['format']}, expected {FORMAT}")
         self.inputs, self.outputs = said["inputs"], said["outputs"]
@@ -37,8 +38,11 @@ class Model:
         self._library = ctypes.CDLL(str((files[0].parent / said["library"]).resolve()))
         self._run = self._function("run")
         self._run.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        for word in ("message", "variant"):
+        for word in ("message", "variant", "description"):
             self._function(word).restype = ctypes.c_char_p
+        if self._function("description")().decode() != text:
+            # The system also takes a library for one of the same path that was loaded before.
+            raise ModelError(f"{said['library']} is another library than {files[0]} describes")
 
     def _function(self, word):
         return getattr(self._library, f"{self._name}_{word}")

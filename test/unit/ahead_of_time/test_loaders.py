@@ -18,6 +18,7 @@ from nn_opt.driver.compile import main
 LOADERS = Path(__file__).resolve().parents[3] / "examples" / "loaders"
 PYTHON = """\
 import sys
+from pathlib import Path
 import numpy as np
 from nn_model import Model, ModelError
 model = Model("net")
@@ -31,6 +32,13 @@ for wrong in ([], [x, x], [x.astype(np.float64)]):
         sys.exit("no error")
     except ModelError as error:
         print(error, file=sys.stderr)
+description = Path("net/net.json")
+description.write_text(description.read_text().replace("20", "21"))
+try:
+    Model(description)
+    sys.exit("no error")
+except ModelError as error:
+    print(error, file=sys.stderr)
 assert "nn_opt" not in sys.modules and model.variant and model.threads == 2
 sys.stdout.buffer.write(y.tobytes())
 """
@@ -73,6 +81,7 @@ def test_python(folder: Path, mlp: Sample):
     (folder / "script.py").write_text(PYTHON)
     done = call(folder, sys.executable, "script.py", given=mlp.x.tobytes())
     check(done, mlp, "features is float32[1, 20], not float64[1, 20]\n")
+    assert b"libnet.so is another library than net/net.json describes\n" in done.stderr
 
 
 @tools.needs("java", "javac", "gcc")
