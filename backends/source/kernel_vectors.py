@@ -150,19 +150,20 @@ def load(p: KernelPrinter, op: loop.LoadOp) -> None:
     buffer, place = p.buffers[op.memref], flat(op)
     at_once = _at_once(p, buffer, element, count)
     aligned = is_aligned(place, at_once, buffer)
-    whole = op.step == 1 and at_once > 1 and _is_inside(p, op, count)
-    if not whole or not p.gpu.moves(buffer, at_once, aligned=aligned):
+    conditions = _conditions(p, op, count) if op.step == 1 and at_once > 1 else None
+    if conditions is None or not p.gpu.moves(buffer, at_once, aligned=aligned):
         _load_lanes(p, op, count)
         return
     if at_once == count and p.gpu.computes_vectors(element, count):
         offset = p.place(buffer, indices.text(place))
         text = p.gpu.read_vector(buffer, offset, count, aligned=aligned)
-        p.keep(op, text, MEMORY)
+        p.keep(op, _where(p, op, conditions, text, count), MEMORY)
         return
     lanes: list[str] = []
     for first in range(0, count, at_once):
         offset = p.place(buffer, indices.text(place + first))
         text = p.gpu.read_vector(buffer, offset, at_once, aligned=aligned)
+        text = _where(p, op, conditions, text, at_once)
         name = p.names.fresh(op.result.name_hint, "v")
         p.say(p.language.define(name, vector_type(at_once, element), text))
         p.vectors[name] = at_once
@@ -177,13 +178,29 @@ def _at_once(p: KernelPrinter, buffer: Buffer | None, element: Attribute, count:
     return p.gpu.lanes_at_once(element, count)
 
 
-def _is_inside(p: KernelPrinter, op: loop.LoadOp, count: int) -> bool:
-    """Return whether all lanes of a load are surely in its buffer."""
+def _conditions(p: KernelPrinter, op: loop.LoadOp, count: int) -> list[str] | None:
+    """Return the tests for all lanes of a load to be in its buffer; None if each needs its own."""
     if op.default is None:
-        return True
-    shape = shape_of(op.memref)
-    ends = (p.indices(op.indices).inside(shape, _at_lane(op, k)) for k in (0, count - 1))
-    return all(conditions == [] for conditions in ends)
+        return []
+    shape, indices = shape_of(op.memref), p.indices(op.indices)
+    first, last = (indices.inside(shape, _at_lane(op, k)) for k in (0, count - 1))
+    if first == [] and last == []:
+        return []
+    dimension, _ = lane_dimension(shape, op.step) or (len(shape) - 1, op.step)
+    form = linear(op.map.data.results[dimension])
+    together = gcd(shape[dimension], form.constant, *form.terms.values()) % count == 0
+    return first if together else None
+
+
+def _where(p: KernelPrinter, op: loop.LoadOp, conditions: list[str], text: str, lanes: int) -> str:
+    """Return a vector, or one of the load's `or` values where a test does not hold."""
+    if not conditions:
+        return text
+    assert op.default is not None, "there is no test without a value for where it fails"
+    element = element_type(op.memref)
+    default = p.language.literal(scalar_value(op.default), element)
+    other = p.gpu.vector(element, [default] * lanes)
+    return p.language.choose(" && ".join(conditions), text, other)
 
 
 def _at_lane(op: loop.LoadOp, number: int) -> list[AffineExpr]:
