@@ -11,8 +11,11 @@ from functools import cache
 import numpy as np
 import onnx
 import pytest
+import tools
+from gpu_lowering import lowered
 from onnx import TensorProto, helper, numpy_helper
 from onnx_text import Array, in_onnxruntime, relative_error
+from simt_device import run_on_fibers
 
 import nn_opt
 from nn_opt.compiler import require_runnable
@@ -234,3 +237,15 @@ def test_odd_sizes_agree_with_onnxruntime(family: str, target: str) -> None:
     for net, model, expected in nets(family):
         compiled = nn_opt.compile(model, target=target, threads=1, cache=False)
         assert not differences(net, compiled.run(net.inputs), expected)
+
+
+@tools.needs("clang++-19", "g++")
+@pytest.mark.parametrize(
+    ("family", "language"), [("reductions", "cuda"), ("windows", "metal"), ("nothings", "cuda")]
+)
+def test_odd_sizes_as_kernels(family: str, language: str) -> None:
+    net, model, expected = nets(family)[0]
+    module = lowered(model, language, net.inputs)
+    given = [net.inputs[value.name] for value in model.graph.input]
+    results = run_on_fibers(module, given, language)
+    assert not differences(net, dict(zip(net.outputs, results, strict=True)), expected)

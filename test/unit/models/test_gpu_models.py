@@ -14,6 +14,7 @@ import onnx
 import onnxruntime
 import pytest
 import tools
+from gpu_lowering import lowered
 from nvrtc import compile_cuda
 from simt_device import run_on_fibers
 from simt_metal import check_metal
@@ -22,10 +23,6 @@ from xdsl.dialects.builtin import ModuleOp
 from bench import models, real_models
 from nn_opt.backends.source.gpu_languages import language_named
 from nn_opt.backends.source.gpu_program import print_kernels
-from nn_opt.frontends.onnx import import_model
-from nn_opt.ir.parsing import make_context
-from nn_opt.ir.target import set_target, target_named
-from nn_opt.pipelines import expand, run_passes
 
 SMALL = ("resnet18", "mobilenet_v2", "bert_tiny", "lstm")
 REAL = (("mtcnn_refine", "cuda"), ("voice_window", "metal"))
@@ -36,15 +33,6 @@ TOLERANCE = 1e-4
 Feeds = Mapping[str, np.ndarray[Any, Any]]
 
 
-def lowered(model: onnx.ModelProto, feeds: Feeds, language: str) -> ModuleOp:
-    """Return a model at the gpu level."""
-    module = import_model(model, shapes={name: array.shape for name, array in feeds.items()})
-    set_target(module, target_named(language).name)
-    for name in ("optimize-graph", "lower-to-loops", "lower-to-gpu"):
-        run_passes(make_context(), module, expand(name))
-    return module
-
-
 @cache
 def small(name: str) -> tuple[onnx.ModelProto, Feeds]:
     model = models.build_small(name)
@@ -53,7 +41,7 @@ def small(name: str) -> tuple[onnx.ModelProto, Feeds]:
 
 @cache
 def small_lowered(name: str, language: str) -> ModuleOp:
-    return lowered(*small(name), language)
+    return lowered(small(name)[0], language)
 
 
 def text_of(module: ModuleOp, language: str) -> str:
@@ -86,7 +74,7 @@ def test_a_trained_model_computes_the_same(name: str, language: str) -> None:
     if path is None:
         tools.lacking(f"needs {name}: run `python -m bench.real_models`")
     model, feeds = onnx.load(path), real_models.sample_inputs(name)
-    agree(lowered(model, feeds, language), model, feeds, language)
+    agree(lowered(model, language, feeds), model, feeds, language)
 
 
 @tools.needs("nvrtc")
@@ -104,7 +92,7 @@ def test_cuda_compiles_for_machines(name: str, machine: str) -> None:
 @pytest.mark.parametrize("name", FULL)
 def test_default_schedules_spill_no_registers(name: str) -> None:
     model = models.build(name)
-    text = text_of(lowered(model, models.sample_inputs(model), "cuda"), "cuda")
+    text = text_of(lowered(model, "cuda"), "cuda")
     kernels = compile_cuda(text, NEWEST)
     assert len(kernels) == text.count("__global__") > 10
     assert [kernel for kernel, usage in kernels.items() if usage.spills] == []

@@ -7,31 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tools
+from gpu_lowering import lowered
 from kernel_suite import assert_right, feeds, suite
 from oclgrind import Job, findings, run_under_oclgrind
 from simt_device import run_on_fibers
 from simt_runs import Fault
-from xdsl.dialects.builtin import ModuleOp
 
 import nn_opt
-from nn_opt.frontends.onnx import import_model
-from nn_opt.ir.parsing import make_context
-from nn_opt.ir.target import set_target, target_named
-from nn_opt.pipelines import expand, run_passes
-
-
-def lowered(target: str) -> ModuleOp:
-    """Return the suite at the gpu level."""
-    module = import_model(suite())
-    set_target(module, target_named(target).name)
-    for name in ("optimize-graph", "lower-to-loops", "lower-to-gpu"):
-        run_passes(make_context(), module, expand(name))
-    return module
 
 
 @tools.needs("oclgrind", "pyopencl")
 def test_oclgrind_finds_nothing(tmp_path: Path) -> None:
-    report = run_under_oclgrind({"suite": Job(lowered("opencl"), list(feeds().values()))}, tmp_path)
+    job = Job(lowered(suite(), "opencl"), list(feeds().values()))
+    report = run_under_oclgrind({"suite": job}, tmp_path)
     assert report.log == ""
     assert_right(report.outputs["suite"])
 
@@ -40,7 +28,7 @@ def test_oclgrind_finds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", ["cuda", "metal"])
 def test_both_orders_of_threads_are_right(language: str) -> None:
     """Races, reads of what nobody wrote and accesses out of bounds are faults, too."""
-    assert_right(run_on_fibers(lowered(language), list(feeds().values()), language))
+    assert_right(run_on_fibers(lowered(suite(), language), list(feeds().values()), language))
 
 
 FAULTY = """
