@@ -104,6 +104,7 @@ OVERLOADED: dict[str, tuple[int, ...]] = {
     "llvm.x86.sse2.pmadd.wd": (),
     "llvm.wasm.dot": (),
 }
+DEVICE = "llvm.nvvm."  # names that say their types themselves
 REDUCTION = "llvm.vector.reduce."  # the others of this family carry their operand's type
 IMMEDIATE = {"llvm.memcpy", "llvm.memset", "llvm.abs", "llvm.ctlz", "llvm.cttz"}
 
@@ -240,6 +241,8 @@ def _call_intrinsic(p: Text, op: Operation, base: str, values: Sequence[SSAValue
 
 def _overload(op: Operation, base: str, values: Sequence[SSAValue]) -> list[Attribute]:
     """Return the types that an intrinsic's name carries."""
+    if base.startswith(DEVICE):
+        return []
     default = (0,) if base.startswith(REDUCTION) else (RESULT,)
     which = OVERLOADED.get(base, default)
     return [op.results[0].type if k == RESULT else values[k].type for k in which]

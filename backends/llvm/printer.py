@@ -27,6 +27,7 @@ METADATA = """\
 !1 = !{!"llvm.loop.unroll.disable"}
 !2 = !{!"llvm.loop.vectorize.enable", i1 false}
 """
+CONVENTIONS = {"ptx_kernelcc": " ptx_kernel", "spir_kernelcc": " spir_kernel"}
 ARGUMENT_WORDS = {
     "llvm.noalias": "noalias",
     "llvm.readonly": "readonly",
@@ -64,6 +65,11 @@ def _global(op: llvm.GlobalOp) -> str:
     kind = "constant" if op.constant is not None else "global"
     address = "unnamed_addr " if op.unnamed_addr is not None else ""
     align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
+    if space := op.addr_space.value.data:
+        kind = f"addrspace({space}) {kind}"
+        if op.value is None:  # memory of a block, which has no contents at first
+            word = type_word(op.global_type)
+            return f"{symbol(op.sym_name.data)} = {linkage} {kind} {word} undef{align}"
     if op.value is None and linkage == "external":
         return f"{symbol(op.sym_name.data)} = external {kind} {type_word(op.global_type)}{align}"
     text = _initializer(op.value, op.global_type)
@@ -98,6 +104,7 @@ def _function(op: llvm.FuncOp, text: Text) -> str:
     ]
     linkage = op.linkage.linkage.data
     start = "define" if linkage == "external" else f"define {linkage}"
+    start += CONVENTIONS.get(op.CConv.convention.data, "")
     lines = [f"{start} {result} {name}({', '.join(arguments)}){suffix} {{"]
     return "\n".join([*lines, *_body(op, text), "}\n"])
 

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FloatAttr,
+    IntAttr,
     IntegerAttr,
     IntegerType,
     VectorType,
@@ -56,6 +57,8 @@ def type_word(type_: Attribute) -> str:
             return f"[{type_.size.data} x {type_word(type_.type)}]"
         case LLVMStructType():
             return "{ " + ", ".join(map(type_word, type_.types)) + " }"
+        case LLVMPointerType(addr_space=IntAttr(data=space)):
+            return f"ptr addrspace({space})"
         case _:
             return SIMPLE[type(type_)]
 
@@ -68,6 +71,8 @@ def mangled(type_: Attribute) -> str:
             return f"i{type_.width.data}"
         case VectorType():
             return f"v{shape_of(type_)[0]}{mangled(element_type(type_))}"
+        case LLVMPointerType(addr_space=IntAttr(data=space)):
+            return f"p{space}"
         case _:
             return SUFFIX[type(type_)]
 

@@ -41,6 +41,11 @@ def intrinsic_action(code: Code, name: str, operands: Sequence[SSAValue]) -> Non
     code.act(code.make(llvm.CallIntrinsicOp, operands, (), properties))
 
 
+def call_properties(name: str, count: int) -> dict[str, Attribute]:
+    """Return what a call of an intrinsic with so many operands says of itself."""
+    return _exact_call(name, count)
+
+
 @lru_cache(maxsize=256)
 def _exact_call(name: str, count: int) -> dict[str, Attribute]:
     return {

@@ -73,7 +73,7 @@ class Unit:
             known = self.accesses[op] = _access(op)
         return known
 
-    def note_writes(self, function: func.FuncOp) -> None:
+    def note_writes(self, function: Operation) -> None:
         """Find which buffers each loop and branch of a function writes."""
         for op in function.walk():
             for target in written(op):

@@ -51,6 +51,7 @@ from nn_opt.dialects.gpu.ids import (
 from nn_opt.dialects.gpu.kernel import FuncOp, ModuleOp, ReturnOp
 from nn_opt.dialects.gpu.launch import LaunchFuncOp, constant_sizes
 from nn_opt.dialects.gpu.limits import (
+    ALIGNMENT,
     NEEDS_WIDTH,
     SHARED,
     TOGETHER,
@@ -131,6 +132,7 @@ Gpu = Dialect(
 )
 
 __all__ = [
+    "ALIGNMENT",
     "CONTAINER",
     "DIMENSIONS",
     "LIMITS",

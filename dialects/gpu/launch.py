@@ -142,6 +142,8 @@ class LaunchFuncOp(IRDLOperation):
             if len(types) > 1:
                 problem = f"the sizes of the {what} are {', '.join(sorted(types))}"
                 raise VerifyException(complaint(self, problem, hint="give all one type"))
+        if self.is_lowered:
+            return
         kernel = self.callee
         if kernel is None or kernel.kernel is None:
             problem = f"{self.kernel} is no kernel"
@@ -149,6 +151,12 @@ class LaunchFuncOp(IRDLOperation):
             raise VerifyException(complaint(self, problem, hint=hint))
         self._verify_arguments(kernel)
         self._verify_sizes(kernel)
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether the kernel is a function of LLVM, which has pointers for buffers."""
+        found = SymbolTable.lookup_symbol(self, self.kernel)
+        return found is not None and found.name == "llvm.func"
 
     @property
     def callee(self) -> FuncOp | None:

@@ -4,6 +4,7 @@ A superset of xDSL's dialect of the same name, loaded in its place.
 """
 
 from xdsl.dialects.llvm import LLVM as UPSTREAM
+from xdsl.dialects.llvm import LLVM_CALLING_CONVS
 from xdsl.ir import Dialect
 
 from nn_opt.dialects.llvm.address import FLAGS, GEPOp
@@ -31,6 +32,8 @@ __all__ = [
     "UIToFPOp",
     "bool_like",
 ]
+
+LLVM_CALLING_CONVS |= {"ptx_kernelcc", "spir_kernelcc"}  # which kernels of devices have
 
 OURS = [ExtractElementOp, PoisonOp, UIToFPOp, FPToSIOp, FPToUIOp, FCmpOp, SelectOp, GEPOp]
 _NAMES = {op.name for op in OURS}

@@ -14,8 +14,9 @@ Result: TypeAlias = tuple[str, Callable[[], bytes]]  # a text, and what makes it
 
 HOSTED = ("c", "js")  # languages of whole programs
 KERNELS = ("opencl", "cuda", "metal", "wgsl")  # languages of kernels alone
+DEVICES = ("ptx", "spirv")  # what LLVM makes of kernels, as assembly
 PLAN = "launch-plan"  # what the host of kernels does, as JSON
-LANGUAGES = (*HOSTED, *KERNELS, PLAN)
+LANGUAGES = (*HOSTED, *KERNELS, *DEVICES, PLAN)
 
 
 def emit_source(module: ModuleOp, options: Options) -> str:
@@ -26,7 +27,11 @@ def emit_source(module: ModuleOp, options: Options) -> str:
     from nn_opt.ir.files import write_bytes
 
     title = f"{Path(options.input).name}, compiled by nn-opt"
-    if options.emit in HOSTED:
+    if options.emit in DEVICES:
+        from nn_opt.device_code import device_code
+
+        text, weights = device_code(module, options.emit), bytes
+    elif options.emit in HOSTED:
         text, weights = _program(module, options, title)
     else:
         text, weights = _kernels(module, options, title)

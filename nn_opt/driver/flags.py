@@ -144,7 +144,8 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     add("--emit-weights", metavar="FILE", help="write the weights of the result to this file")
     add("--target", metavar="NAME", help="machine to compile for; host is this one")
     add("--dim", action="append", default=[], metavar="N=1", help="size of a model's dimension")
-    languages = ("mlir", "llvm-ir", "c", "js", "opencl", "cuda", "metal", "wgsl", "launch-plan")
+    kernels = ("opencl", "cuda", "metal", "wgsl", "ptx", "spirv")
+    languages = ("mlir", "llvm-ir", "c", "js", *kernels, "launch-plan")
     add("--emit", choices=languages, default="mlir", help="what to print")
     add(
         "--remarks",

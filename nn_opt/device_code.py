@@ -1,0 +1,38 @@
+"""Kernels as PTX or SPIR-V, which LLVM makes of them."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+
+from nn_opt.backends.llvm.object import emit_assembly
+from nn_opt.backends.llvm.printer import print_module
+from nn_opt.conversion.gpu_to_llvm import TARGETS, ConvertGpuToLlvmPass
+from nn_opt.dialects import gpu
+from nn_opt.ir.diagnostics import complaint
+from nn_opt.passes.expand_math import ExpandMathPass
+
+PASSES = 2  # LLVM's level: it makes variables of a thread's tiles
+
+
+def device_code(module: ModuleOp, device: str) -> str:
+    """Return the kernels of a module as the assembly of `ptx` or `spirv`.
+
+    Functions such as exp become polynomials, for neither has them.
+    Raises: PassFailedException for a module without kernels, or an op that the device has not.
+    """
+    lowered = module.clone()
+    context = Context(allow_unregistered=True)
+    ExpandMathPass().apply(context, lowered)
+    ConvertGpuToLlvmPass(device).apply(context, lowered)
+    modules = [op for op in lowered.ops if isinstance(op, gpu.ModuleOp)]
+    if not modules:
+        hint = "run --lower-to-gpu first"
+        raise PassFailedException(complaint(module, "has no kernels", hint=hint))
+    kernels = ModuleOp([])
+    for inner in modules:
+        for op in [*inner.body.block.ops]:
+            op.detach()
+            kernels.body.block.add_op(op)
+    return emit_assembly(print_module(kernels), TARGETS[device], PASSES)

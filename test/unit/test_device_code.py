@@ -1,0 +1,56 @@
+"""Kernels that LLVM makes code of: what NVIDIA's assembler and Khronos' validator say of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+import tools
+
+from bench import models
+from nn_opt.device_code import device_code
+from nn_opt.frontends.onnx import import_model
+from nn_opt.ir.parsing import make_context
+from nn_opt.ir.target import set_target
+from nn_opt.pipelines import run_passes
+from nn_opt.plans import parse_pipeline
+
+TO_GPU = "optimize-graph,lower-to-loops,lower-to-gpu"
+NAMES = ("bert_tiny", "resnet18")
+
+
+@cache
+def code_of(name: str, target: str, device: str) -> str:
+    module = import_model(models.build_small(name))
+    set_target(module, target)
+    run_passes(make_context(), module, parse_pipeline(TO_GPU))
+    return device_code(module, device)
+
+
+def said(*command: str | Path) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90"])
+@pytest.mark.parametrize("name", NAMES)
+def test_ptx_assembles_and_spills_nothing(name: str, architecture: str, tmp_path: Path):
+    file = tmp_path / "kernels.ptx"
+    file.write_text(code_of(name, "cuda", "ptx"))
+    report = said(tools.need("ptxas"), f"-arch={architecture}", "-v", "-o", tmp_path / "o", file)
+    kernels = file.read_text().count(".visible .entry")
+    assert kernels > 2
+    assert report.count("0 bytes stack frame, 0 bytes spill stores") == kernels
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_spirv_is_valid(name: str, tmp_path: Path):
+    text, code = tmp_path / "kernels.spvasm", tmp_path / "kernels.spv"
+    text.write_text(code_of(name, "opencl", "spirv"))
+    assert len(re.findall("OpEntryPoint Kernel", text.read_text())) > 2
+    said(tools.need("spirv-as"), text, "-o", code)
+    assert said(tools.need("spirv-val"), code) == ""
