@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
 
+    from nn_opt.ir.target import Target
+
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 HOST = ("cpu", "host")
 LINKED = (
@@ -205,13 +207,26 @@ def require_runnable(target: str) -> None:
     from nn_opt.ir.target import host, target_named
 
     machine, here = target_named(target), host()
-    same_kind = machine.triple.split("-")[0] == here.triple.split("-")[0]
-    missing = [f for f in machine.features.split(",") if f[:1] == "+" and not here.has(f[1:])]
+    same_kind = machine.architecture == here.architecture
+    missing = _missing(machine, here) if same_kind else []
     if not same_kind or machine.vector_bytes > here.vector_bytes or missing:
+        lacks = f", which lacks {', '.join(missing)}" if missing else ""
         raise RuntimeFault(
-            f"error: code for {target!r} cannot run on this {here.cpu}"
+            f"error: code for {target!r} cannot run on this {here.cpu}{lacks}"
             "\n  hint: the target 'cpu' is this machine; nn-compile makes code for others"
         )
+
+
+def _missing(machine: Target, here: Target) -> list[str]:
+    """Return what code for a machine may use and this one has not.
+
+    Raises: DiagnosticError for a processor that is not known.
+    """
+    from nn_opt.backends.llvm.cpu_checks import features_of
+
+    stated = [word[1:] for word in machine.features.split(",") if word.startswith("+")]
+    known = [] if machine.cpu == here.cpu else features_of(machine)
+    return [name for name in dict.fromkeys([*known, *stated]) if not here.has(name)]
 
 
 def machine_stamp(target: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from nn_opt.backends.llvm.wasm import find_linker, sections, wasm_module
 from nn_opt.build import lower
 from nn_opt.engines import WASM, build_for, engine_of
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.target import TARGETS
 from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.loader import RuntimeFault, Unloadable
 from nn_opt.runtime.manifest import Manifest, TensorInfo
@@ -280,3 +282,11 @@ def test_an_onnx_model_in_the_cache(tmp_path: Path):
     for _ in range(2):
         made = nn_opt.compile(tmp_path / "m.onnx", target="wasm", cache=tmp_path / "cache")
         np.testing.assert_array_equal(made(np.float32([-1, 0, 2, -3])), [0, 0, 2, 0])
+
+
+def test_a_processor_that_lacks_what_code_needs(monkeypatch: pytest.MonkeyPatch):
+    old = replace(TARGETS["x86-64-v3"], features="+avx,+avx2,+fma", cpu="haswell")
+    monkeypatch.setattr("nn_opt.ir.target.host", lambda: old)
+    text = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver2"
+    with pytest.raises(RuntimeFault, match=r"cannot run on this haswell, which lacks .*sse4a"):
+        nn_opt.compile(nn_opt.parse(SMALL), target=text, cache=False)
