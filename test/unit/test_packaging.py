@@ -56,7 +56,8 @@ def unpacked_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_wheel_has_only_our_package_and_its_data(unpacked_wheel: Path):
     names = {path.name for path in unpacked_wheel.iterdir()}
     assert {name for name in names if not name.endswith(".dist-info")} == {"nn_opt"}
-    for data in ("py.typed", "runtime/pool.ll"):
+    made = ("ahead_of_time/host/common.c", "ahead_of_time/page/page.html")
+    for data in ("py.typed", "runtime/pool.ll", "backends/llvm/glue/interface.ll", *made):
         assert (unpacked_wheel / "nn_opt" / data).is_file()
 
 

@@ -2,7 +2,8 @@
 let runner;
 
 async function start({ weights, codes, engines }) {
-  const engine = engines.find((name) => (name === "js" || codes[name]) && supports(name));
+  const engine = engines.find((name) => (name === "js" ? program.run : codes[name]) && supports(name));
+  if (!engine) throw new Error("no such engine is in this page");
   runner = engine === "js" ? plainRunner(program, weights.js) : await wasmRunner(codes[engine], weights.wasm, program);
   return { engine };
 }

@@ -162,6 +162,23 @@ def test_numbers_are_run(browser: Chromium, numbers_page: str, mlp: Sample):
 
 
 @pytest.mark.parametrize(
+    ("target", "engine"), [("wasm", "WebAssembly with vectors"), ("js", "JavaScript")]
+)
+def test_pages_of_one_engine(
+    browser: Chromium, mlp: Sample, tmp_path: Path, target: str, engine: str
+):
+    page = tmp_path / "net.html"
+    assert main([str(mlp.path), "--target", target, "-o", str(page)]) == 0
+    browser.open(page.as_uri())
+    x, y = computed(browser)
+    np.testing.assert_allclose(y, expected(mlp, x), rtol=1e-5, atol=1e-6)
+    assert browser.text("#status").endswith(f" ms in {engine}")
+    browser.open(f"{page.as_uri()}?engine=abacus")
+    browser.wait("document.body.dataset.state == 'error'")
+    assert browser.text("#status") == "no such engine is in this page"
+
+
+@pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
         ("image", ["--mean", "1,2"], "error: --mean is '1,2', expected 3 numbers with commas"),
