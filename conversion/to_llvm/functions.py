@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
@@ -11,6 +12,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     ModuleOp,
     UnitAttr,
@@ -115,7 +117,8 @@ class Weights:
         attributes = module.attributes if module is not None else {}
         match attributes.get(BEFORE), attributes.get(BEFORE_OFFSETS), attributes.get(BEFORE_BYTES):
             case ArrayAttr(data=values), DenseArrayBase() as places, IntegerAttr() as size:
-                offsets = [int(offset) for offset in places.iter_values()]
+                numbers = cast("DenseArrayBase[IntegerType]", places).get_values()
+                offsets = [int(offset) for offset in numbers]
                 before = dict(zip(values, offsets, strict=True))
                 return Weights([*values], offsets, {}, size.value.data, before)
             case _:
