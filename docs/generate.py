@@ -19,6 +19,7 @@ from onnx_page import onnx_page  # noqa: E402
 from pass_pages import passes_page  # noqa: E402
 from pass_stub import pass_stub  # noqa: E402
 from pipeline_page import pipeline_page  # noqa: E402
+from web_page import web_page  # noqa: E402
 
 PAGES: dict[str, Callable[[], str]] = {
     "pipeline.md": pipeline_page,
@@ -26,6 +27,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "dialects.md": index_page,
     "command-line.md": command_page,
     "onnx.md": onnx_page,
+    "web-benchmarks.md": web_page,
     "../passes/__init__.pyi": pass_stub,
     **{f"dialects/{d.name}.md": partial(dialect_page, d) for d in DIALECTS},
 }

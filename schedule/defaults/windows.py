@@ -137,10 +137,10 @@ def places(taps: int, window: Window, target: Target) -> int:
 
     One needs a sum; together they read `stride` more vectors each, after the first one's taps.
     Where no instruction reads memory, factors are in registers, too, and LLVM loads far ahead:
-    half of the registers stay free for that.
+    half of the registers stay free for that. For WebAssembly it does not.
     """
     free = target.vector_registers - 3
-    if not target.folds_loads:
+    if not target.folds_loads and not target.adds_offsets:
         free = target.vector_registers // 2 - 2 - taps
     stride = window.stride
     return max(1, min(window.most, (free - taps + stride) // (1 + stride)))
