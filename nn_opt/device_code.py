@@ -19,8 +19,15 @@ PASSES = 2  # LLVM's level: it makes variables of a thread's tiles
 def device_code(module: ModuleOp, device: str) -> str:
     """Return the kernels of a module as the assembly of `ptx` or `spirv`.
 
-    Functions such as exp become polynomials, for neither has them.
     Raises: PassFailedException for a module without kernels, or an op that the device has not.
+    """
+    return emit_assembly(device_text(module, device), TARGETS[device], PASSES)
+
+
+def device_text(module: ModuleOp, device: str) -> str:
+    """Return the kernels of a module as LLVM IR for a device.
+
+    Functions such as exp become polynomials, for no device has them.
     """
     lowered = module.clone()
     context = Context(allow_unregistered=True)
@@ -35,4 +42,4 @@ def device_code(module: ModuleOp, device: str) -> str:
         for op in [*inner.body.block.ops]:
             op.detach()
             kernels.body.block.add_op(op)
-    return emit_assembly(print_module(kernels), TARGETS[device], PASSES)
+    return print_module(kernels)

@@ -7,16 +7,20 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tools
+from simt_llvm import run_llvm_on_fibers
 
 from bench import models
+from nn_opt.check import seeded_inputs
 from nn_opt.device_code import device_code
 from nn_opt.frontends.onnx import import_model
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.target import set_target
 from nn_opt.pipelines import run_passes
 from nn_opt.plans import parse_pipeline
+from nn_opt.reference import run
 
 TO_GPU = "optimize-graph,lower-to-loops,lower-to-gpu"
 NAMES = ("bert_tiny", "resnet18")
@@ -54,3 +58,15 @@ def test_spirv_is_valid(name: str, tmp_path: Path):
     assert len(re.findall("OpEntryPoint Kernel", text.read_text())) > 2
     said(tools.need("spirv-as"), text, "-o", code)
     assert said(tools.need("spirv-val"), code) == ""
+
+
+@pytest.mark.parametrize(("name", "device"), [("bert_tiny", "spirv"), ("resnet18", "ptx")])
+def test_kernels_compute_the_model(name: str, device: str):
+    """The IR for a device, run on fibers of this CPU, in two orders of threads."""
+    module = import_model(models.build_small(name))
+    inputs = seeded_inputs(module)
+    expected = run(module, inputs)
+    set_target(module, {"ptx": "cuda", "spirv": "opencl"}[device])
+    run_passes(make_context(), module, parse_pipeline(TO_GPU))
+    for a, b in zip(run_llvm_on_fibers(module, inputs, device), expected, strict=True):
+        np.testing.assert_allclose(a.reshape(b.shape), b, rtol=1e-4, atol=1e-5)

@@ -30,13 +30,18 @@ def run_on_fibers(module: ModuleOp, inputs: Sequence[Array], language: str) -> l
     Races, accesses out of bounds and barriers that not all threads reach are faults.
     """
     source = print_kernels(module, language_named(language))
-    signature = signature_of(module)
-    plan, weights = plan_launches(module, source, signature)
-    program = COMPILERS[language](source.text)
+    plan, weights = plan_launches(module, source, signature_of(module))
+    return run_twice(COMPILERS[language](source.text), plan, weights.content(), inputs)
+
+
+def run_twice(
+    program: Program, plan: LaunchPlan, weights: bytes, inputs: Sequence[Array]
+) -> list[Array]:
+    """Return the outputs of a plan; the order of threads must not matter."""
     # What nobody has written is no number.
     buffers = {b.name: np.full(max(b.size, 1), 0xFF, np.uint8) for b in plan.buffers}
     for buffer in plan.with_role("weights"):
-        buffers[buffer.name] = np.frombuffer(weights.content(), np.uint8)
+        buffers[buffer.name] = np.frombuffer(weights, np.uint8)
     for buffer, array in zip(plan.with_role("input"), inputs, strict=True):
         given = np.ascontiguousarray(array, buffer.numpy_dtype)
         buffers[buffer.name] = given.reshape(-1).view(np.uint8)
