@@ -27,8 +27,9 @@ class ConvertLoopToGpuPass(ModulePass):
     Each nest of a kernel is a gpu.func of its own, for launches alone order what blocks do. Loops
     bound to blocks and threads become ids; a thread loop of fewer iterations than the block has
     threads becomes a test. What stands outside of the thread loops runs in the first thread, but
-    for what only concerns a thread's own buffers, which each thread does. single-thread: let nests
-    without bound loops run in one thread, instead of refusing them.
+    for what only concerns a thread's own buffers, which each thread does. Parts that are marked
+    `nn.join` are joined by subgroups, if the target has them and whole ones do it. single-thread:
+    let nests without bound loops run in one thread, instead of refusing them.
 
     Needs: loop without blocks, for a target with a GPU. Leaves: gpu, and loop inside kernels; calls
     of kernels have become launches. Kernels are marked `gpu.lockstep`: they are right if each op is

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from nn_opt.conversion.gpu_to_llvm import ConvertGpuToLlvmPass
 from nn_opt.conversion.graph_to_tensor import ConvertGraphToTensorPass
 from nn_opt.conversion.loop_to_gpu import ConvertLoopToGpuPass
 from nn_opt.conversion.loop_to_llvm import ConvertLoopToLlvmPass
@@ -37,6 +38,7 @@ from nn_opt.passes.partition_loops import PartitionLoopsPass
 from nn_opt.passes.plan_memory import PlanMemoryPass
 from nn_opt.passes.recognize_gelu import RecognizeGeluPass
 from nn_opt.passes.recognize_int8 import RecognizeInt8Pass
+from nn_opt.passes.reuse_loads import ReuseLoadsPass
 from nn_opt.passes.simplify_inference import SimplifyInferencePass
 from nn_opt.passes.stream_softmax import StreamSoftmaxPass
 from nn_opt.passes.tensorize_loops import TensorizeLoopsPass
@@ -46,6 +48,7 @@ from nn_opt.passes.unsqueeze_windows import UnsqueezeWindowsPass
 from nn_opt.passes.vectorize_loops import VectorizeLoopsPass
 from nn_opt.pipeline import Pipeline
 
+ConvertGpuToLlvm = ConvertGpuToLlvmPass
 ConvertGraphToTensor = ConvertGraphToTensorPass
 ConvertLoopToGpu = ConvertLoopToGpuPass
 ConvertLoopToLlvm = ConvertLoopToLlvmPass
@@ -81,6 +84,7 @@ PartitionLoops = PartitionLoopsPass
 PlanMemory = PlanMemoryPass
 RecognizeGelu = RecognizeGeluPass
 RecognizeInt8 = RecognizeInt8Pass
+ReuseLoads = ReuseLoadsPass
 SimplifyInference = SimplifyInferencePass
 StreamSoftmax = StreamSoftmaxPass
 TensorizeLoops = TensorizeLoopsPass

@@ -76,7 +76,7 @@ class Lowering:
             self.changed = None if changed is None or changed.get(nest) else changed
             self.lower(nest.body.block)
             self.changed = changed
-        if nest.trips == 1 and not nest.how.is_block:  # one block is still a launch
+        if nest.trips == 1 and not stays(nest):
             replace_with(nest, nest.body.block)
         elif not nest.trips or nest.body.block.is_empty:
             erase(nest)
@@ -243,6 +243,11 @@ RULES: dict[type[Operation], Callable[[Lowering, Any], None]] = {
     loop.IfOp: Lowering.lower_if,
     loop.BlockOp: Lowering.lower_block,
 }
+
+
+def stays(nest: loop.ForOp) -> bool:
+    """Return whether a loop is more than its body: a block of a grid, or a step of a tree."""
+    return nest.how.is_block or loop.JOIN in nest.attributes
 
 
 def erase(op: Operation) -> None:

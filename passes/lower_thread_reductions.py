@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -16,6 +16,7 @@ from nn_opt.dialects import loop
 from nn_opt.ir.legality import require_one_block
 from nn_opt.ir.locations import located
 from nn_opt.ir.statistics import Statistic
+from nn_opt.ir.target import target_of
 from nn_opt.ir.types import element_type, memory_space, memref_type
 from nn_opt.schedule.nest import (
     accessors,
@@ -39,7 +40,9 @@ class LowerThreadReductionsPass(ModulePass):
     ->  for %t thread_x { p = 0; for %i { p += f(%i, %t) }; tree[%t] = p }; s = sum of the tree
 
     A thread adds to a part of its own, in registers; the parts are joined in shared memory, by
-    eights. A sum in shared memory that each thread can add up for itself goes to registers.
+    eights. A sum in shared memory that each thread can add up for itself goes to registers. For a
+    target with subgroups, the tree ends in one part: the loops that fill and join it are marked
+    `nn.join`, so that convert-loop-to-gpu can let subgroups do it.
 
     Needs: loop, with blocks. Keeps: loop. Order: before lower-blocks, for a target with a GPU.
     """
@@ -49,14 +52,16 @@ class LowerThreadReductionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_one_block(op, self.name)
+        gpu = target_of(op).gpu
+        rest = 1 if gpu is not None and gpu.subgroup > 1 else RADIX
         for function in op.walk():
             if isinstance(function, FuncOp) and function.body.blocks:
                 for stage in [block.stage.data for block in blocks_in(function)]:
-                    lower_stage(function, stage)
+                    lower_stage(function, stage, rest)
 
 
-def lower_stage(function: FuncOp, stage: str) -> None:
-    """Lower a stage, if threads reduce in it."""
+def lower_stage(function: FuncOp, stage: str, rest: int) -> None:
+    """Lower a stage, if threads reduce in it; `rest`: parts that a thread adds up last."""
     block = find_block(function, stage)
     across = [nest for nest in loops_around(block) if nest.how.is_thread and nest.trips > 1]
     across = [nest for nest in across if kinds_bound(nest, block) - {loop.Kind.PAR}]
@@ -69,7 +74,7 @@ def lower_stage(function: FuncOp, stage: str) -> None:
     with located(block):
         parts = rfactor(function, stage, thread)
         total = find_block(function, stage)
-        Reduction(function, find_block(function, parts), total, thread).lower()
+        Reduction(function, find_block(function, parts), total, thread, rest).lower()
         set_scope(function, parts, "register")
         share_total(find_block(function, stage))
     LOWERED.add()
@@ -83,6 +88,7 @@ class Reduction:
     parts: loop.BlockOp
     total: loop.BlockOp
     thread: loop.ForOp
+    rest: int
 
     def lower(self) -> None:
         """Let each thread start by itself, and join the parts in shared memory."""
@@ -93,9 +99,9 @@ class Reduction:
         place.insert_op_before(self.start(), first)
         tree = self.tree()
         (count,) = self.total.axis_sizes[-1:]
-        place.insert_op_before(self.fill(tree, count), last)
-        for step in steps(count):
-            place.insert_op_before(self.join(tree, *step), last)
+        place.insert_op_before(marked(self.fill(tree, count), "fill"), last)
+        for step in steps(count, self.rest):
+            place.insert_op_before(marked(self.join(tree, *step), "join"), last)
             count = step[2]
         self.add_up(tree, last, count)
 
@@ -203,19 +209,25 @@ class Reduction:
         part.operands = [tree, *part.indices]
 
 
-def steps(count: int) -> list[tuple[int, int, int]]:
-    """Return (threads, parts each, their distance) for each step until RADIX parts are left.
+def marked(nest: loop.ForOp, word: str) -> loop.ForOp:
+    """Say what a loop does to a tree."""
+    nest.attributes[loop.JOIN] = StringAttr(word)
+    return nest
+
+
+def steps(count: int, rest: int = RADIX) -> list[tuple[int, int, int]]:
+    """Return (threads, parts each, their distance) for each step until few parts are left.
 
     What is more than a power of two comes first.
     """
     found: list[tuple[int, int, int]] = []
     power = 1 << (count.bit_length() - 1)
-    if power < count and count > RADIX:
+    if power < count and count > rest:
         found.append((count - power, 2, power))
         count = power
-    while count > RADIX:
+    while count > rest:
         active = max(count // RADIX, 1)
-        found.append((active, RADIX, active))
+        found.append((active, count // active, active))
         count = active
     return found
 

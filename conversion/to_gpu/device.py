@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_gpu.guards import guard_statements
 from nn_opt.conversion.to_gpu.private import make_private
+from nn_opt.conversion.to_gpu.subgroups import join_in_subgroups
 from nn_opt.dialects import gpu, loop
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.types import memory_space
@@ -22,8 +23,10 @@ Bound = Mapping[int, int]  # dimensions of threads that loops around are bound t
 IDS = {True: gpu.BlockIdOp, False: gpu.ThreadIdOp}
 
 
-def fill_kernel(name: str, body: Block, nodes: Sequence[str]) -> gpu.FuncOp:
+def fill_kernel(name: str, body: Block, nodes: Sequence[str], subgroup: int) -> gpu.FuncOp:
     """Return the kernel of a body whose loops are still bound."""
+    if subgroup > 1:
+        join_in_subgroups(body, subgroup, extents(body))
     for alloc in [op for op in body.walk() if isinstance(op, loop.AllocOp)]:
         if memory_space(alloc.result) in ("register", "stack"):
             make_private(alloc)

@@ -91,7 +91,7 @@ class Host:
             body = Block()
             arguments = move_into(ops, body)
             take_views(body)
-            kernel = fill_kernel(name, body, nodes_in(ops))
+            kernel = fill_kernel(name, body, nodes_in(ops), self.kernels.limits.subgroup)
             self.kernels.functions.append(kernel)
             views, passed = viewed(arguments, kernel)
             launch = self.launch_of(kernel, passed)

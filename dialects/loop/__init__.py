@@ -7,12 +7,13 @@ from nn_opt.dialects.loop.block import BlockOp, Kind
 from nn_opt.dialects.loop.buffers import AllocOp, ArenaOp, ConstantOp, CopyOp, ViewOp
 from nn_opt.dialects.loop.dot import DotOp
 from nn_opt.dialects.loop.gather import GatherOp
-from nn_opt.dialects.loop.nest import BACKWARDS, NUMBER, ForKind, ForOp, IfOp
+from nn_opt.dialects.loop.nest import BACKWARDS, JOIN, NUMBER, ForKind, ForOp, IfOp
 from nn_opt.dialects.loop.scale import LdexpOp
 from nn_opt.ir.vector_arith import accept_vectors
 
 __all__ = [
     "BACKWARDS",
+    "JOIN",
     "NUMBER",
     "AllocOp",
     "ApplyOp",

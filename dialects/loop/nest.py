@@ -26,6 +26,7 @@ from nn_opt.ir.affine_text import parse_index, print_index
 from nn_opt.ir.diagnostics import complaint
 
 BACKWARDS = "backwards"  # on a loop.for: from the last iteration to the first, which are free
+JOIN = "nn.join"  # on a thread loop that fills a tree with parts (`fill`) or joins some (`join`)
 NUMBER = "nn.number"  # on a call in @main: its row in a profile
 
 

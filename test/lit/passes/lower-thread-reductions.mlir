@@ -12,12 +12,12 @@
 // CHECK:        loop.for %t{{.*}} = 0 to 20 thread_x {
 // CHECK-NEXT:     loop.for %r = 0 to 5 {
 // CHECK-NEXT:       loop.block "sum.parts"
-// CHECK:        loop.for %t{{.*}} = 0 to 20 thread_x {
+// CHECK:        loop.for %t{{.*}} = 0 to 20 thread_x attributes {nn.join = "fill"} {
 // CHECK-NEXT:     loop.block "sum.fill"
-// CHECK:        loop.for %t{{.*}} = 0 to 4 thread_x {
+// CHECK:        loop.for %t{{.*}} = 0 to 4 thread_x attributes {nn.join = "join"} {
 // CHECK-NEXT:     loop.block "sum.join"
 // CHECK:            + 16]
-// CHECK:        loop.for %t{{.*}} = 0 to 2 thread_x {
+// CHECK:        loop.for %t{{.*}} = 0 to 2 thread_x attributes {nn.join = "join"} {
 // CHECK-NEXT:     loop.block "sum.join"
 // CHECK:            + 14]
 // CHECK:        loop.for %part = 0 to 2 unroll {

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from nn_opt.conversion.tensor_to_loop import ConvertTensorToLoopPass
-from nn_opt.dialects.loop import ForOp
+from nn_opt.dialects import gpu
+from nn_opt.dialects.loop import AllocOp, ForOp
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.resources import Array
 from nn_opt.ir.target import set_target
+from nn_opt.ir.types import memory_space, shape_of
 from nn_opt.passes.lower_thread_reductions import RADIX, steps
 from nn_opt.pipelines import expand, run_passes
 from nn_opt.reference import run
@@ -68,20 +72,32 @@ def outside(s: Schedule, threads: int) -> None:
     s.bind(inner, "thread_x")
 
 
-def computed(text: str, x: Array, script: Callable[[Schedule, int], None], threads: int) -> Array:
-    """Return what a scheduled kernel computes, in threads; each step agrees with the one before."""
+def lowered(
+    text: str, script: Callable[[Schedule, int], None], threads: int, target: str
+) -> ModuleOp:
+    """Return a scheduled kernel whose reductions are lowered."""
     ctx, module = make_context(), parse_module(make_context(), text, "kernel.mlir")
     ConvertTensorToLoopPass().apply(ctx, module)
     function = module.body.block.first_op
     assert isinstance(function, FuncOp)
     script(Schedule(function), threads)
-    set_target(module, "opencl")
+    set_target(module, target)
     run_passes(ctx, module, expand("lower-thread-reductions"))
     module.verify()
-    (in_turn,) = run(module, [x])
-    run_passes(ctx, module, expand("lower-to-gpu"))
+    return module
+
+
+def as_kernel(module: ModuleOp) -> ModuleOp:
+    run_passes(make_context(), module, expand("lower-to-gpu"))
     module.verify()
-    (at_once,) = run(module, [x])
+    return module
+
+
+def computed(text: str, x: Array, script: Callable[[Schedule, int], None], threads: int) -> Array:
+    """Return what a scheduled kernel computes, in threads; as loops it computes the same."""
+    module = lowered(text, script, threads, "opencl")
+    (in_turn,) = run(module, [x])
+    (at_once,) = run(as_kernel(module), [x])
     np.testing.assert_array_equal(in_turn, at_once)
     return at_once
 
@@ -103,17 +119,54 @@ def test_numbers_of_threads(threads: int, script: Callable[[Schedule, int], None
     np.testing.assert_allclose(result, x.astype(np.float64).sum(axis=1), rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("script", "threads", "width", "shared"),
+    [
+        (inside, 32, [32], []),
+        (inside, 64, [32, 2], [2]),
+        (inside, 96, [32], [3]),  # three subgroups: each thread adds up three parts
+        (outside, 32, [32], []),
+        (outside, 128, [32, 4], [12]),
+        (inside, 48, [], [48]),  # half a subgroup is left: shared memory
+        (outside, 16, [], [48]),  # one row and a half a subgroup
+    ],
+)
+def test_subgroups_join(
+    script: Callable[[Schedule, int], None], threads: int, width: list[int], shared: list[int]
+):
+    x = inputs("f32", 157)
+    module = lowered(source("add", "f32", 157), script, threads, "cuda")
+    as_kernel(module)
+    found = [op.size for op in module.walk() if isinstance(op, gpu.SubgroupReduceOp)]
+    assert found == width
+    allocs = [op.result for op in module.walk() if isinstance(op, AllocOp)]
+    assert [math.prod(shape_of(a)) for a in allocs if memory_space(a) == "shared"] == shared
+    (result,) = run(module, [x])
+    np.testing.assert_allclose(result, x.astype(np.float64).sum(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("combiner", COMBINERS)
+def test_subgroups_combine(combiner: str):
+    type_, meaning = COMBINERS[combiner]
+    x = inputs(type_, 200)
+    module = as_kernel(lowered(source(combiner, type_, 200), inside, 64, "cuda"))
+    assert any(isinstance(op, gpu.SubgroupReduceOp) for op in module.walk()) == (type_ != "i1")
+    (result,) = run(module, [x])
+    wide = x.astype(np.float64) if type_ == "f32" else x
+    np.testing.assert_allclose(result, meaning(wide, axis=1), rtol=1e-5)
+
+
 def test_steps_leave_few_parts_and_lose_none():
     for count in range(1, 1025):
-        parts = np.ones(count)
-        left = count
-        for threads, each, distance in steps(count):
-            assert threads <= distance, "no thread reads what another one overwrites"
-            for k in range(1, each):
-                parts[:threads] += parts[k * distance : k * distance + threads]
-            left = distance
-        assert left <= RADIX
-        assert parts[:left].sum() == count
+        for rest in (1, RADIX):
+            parts, left = np.ones(count), count
+            for threads, each, distance in steps(count, rest):
+                assert threads <= distance, "no thread reads what another one overwrites"
+                for k in range(1, each):
+                    parts[:threads] += parts[k * distance : k * distance + threads]
+                left = distance
+            assert left <= rest
+            assert parts[:left].sum() == count
 
 
 def test_loops_of_no_reduction_stay():

@@ -65,7 +65,7 @@ def test_each_barrier_is_needed(target: str):
     inputs = seeded_inputs(module)
     run(module, inputs)
     text = print_module(module)
-    assert text.count("gpu.barrier") > 1
+    assert "gpu.barrier" in text
     for barrier in re.finditer("gpu.barrier", text):
         faulty = parse_module(
             make_context(), text[: barrier.start()] + text[barrier.end() :], "k.mlir"
