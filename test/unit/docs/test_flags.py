@@ -24,6 +24,8 @@ FOREIGN = {"from-mlir.md": "mlir-opt", "from-xdsl.md": "xdsl-opt"}
 DEFINED = re.compile(r'(?:rewrite\(|name = )"([a-z0-9-]+)"')  # passes that a page writes
 ELSEWHERE = {
     "editable",  # pip
+    "specs",  # gcc
+    "experimental-wasm-relaxed-simd",  # node
     "canonicalise",  # misspelt on purpose
     "pass",  # stands for any
     "seconds",  # of programs in bench/
