@@ -13,7 +13,7 @@ from nn_opt.schedule.nest import loads_in, read, written
 from nn_opt.schedule.padding import keeps_sum
 from nn_opt.schedule.reindex import depends_on
 
-COLUMNS = 64  # that are enough for a tile: axes further out are batches
+COLUMNS = 512  # that are enough for some tiles: axes further out are batches
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ def product_of(block: BlockOp) -> Product | None:
         return None
     columns = [axis for axis in wide if axis in lanes and axis not in others]
     rows = [axis for axis in wide if axis in others and axis not in lanes]
-    if not columns or wide[-1] not in columns:
+    reduced = _summed(block)
+    if not columns or wide[-1] not in columns or not reduced:
         return None
     columns, rows = _innermost(block, columns), _innermost(block, rows)
-    reduced = _summed(block) or reduce_axes(block)[-1:]
     taken = {*columns, *rows, *reduced}
     batch = tuple(axis for axis in range(len(block.axis_sizes)) if axis not in taken)
     return Product(batch, tuple(rows), tuple(columns), tuple(reduced), order[1], order[0])
