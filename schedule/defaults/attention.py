@@ -45,6 +45,7 @@ class Product:
 
     stage: str
     tile: Tile
+    steps: int  # of a sum that are written out
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def _as_high(product: Product, rows: int, schedule: Schedule, target: Target) ->
     columns = block.axis_sizes[par_axes(block)[-1]]
     high, vectors = product_tile(rows, columns, target)
     vectors = vectors if high == rows else product.tile.vectors
-    return Product(product.stage, replace(product.tile, rows=rows, vectors=vectors))
+    return replace(product, tile=replace(product.tile, rows=rows, vectors=vectors))
 
 
 def _product(block: BlockOp, target: Target) -> Product | None:
@@ -92,7 +93,7 @@ def _product(block: BlockOp, target: Target) -> Product | None:
     matrices = len(par) > 1 and len(block.axis_sizes) == len(par) + 1
     if not matrices or tile is None or tile.lane_axis != par[-1]:
         return None
-    return Product(block.stage.data, tile)
+    return Product(block.stage.data, tile, UNROLLED if target.writes_out_sums else 1)
 
 
 def _has_axes(block: BlockOp, sizes: tuple[int, ...]) -> bool:
@@ -173,9 +174,9 @@ def _sum_tile(schedule: Schedule, product: Product, home: ForOp) -> None:
     *rows, column = [loop for loop in inner if kinds_bound(loop, block) == {Kind.PAR}]
     reduce = [loop for loop in inner if loop not in (*rows, column)]
     vectors, lane = schedule.split(column, product.tile.lanes)
-    unrolled = reduce[-1].trips % UNROLLED == 0
+    unrolled = product.steps > 1 and reduce[-1].trips % product.steps == 0
     if unrolled:
-        reduce[-1:] = schedule.split(reduce[-1], UNROLLED)
+        reduce[-1:] = schedule.split(reduce[-1], product.steps)
     schedule.reorder(*reduce, *rows, vectors, lane)
     if unrolled:
         schedule.unroll(reduce[-1])
