@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineExpr
 
 from nn_opt.dialects.loop import BlockOp, ForOp, LoadOp, StoreOp
 from nn_opt.ir.affine import Linear, linear, range_of, simplify
-from nn_opt.schedule.nest import access_exprs, is_inside, loop_of, ranges_of, refuse
+from nn_opt.schedule.nest import access_exprs, is_inside, loop_of, loops_around, ranges_of, refuse
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,13 @@ def _span(expr: AffineExpr, block: BlockOp, inner: set[int]) -> Span:
 def _compact(
     expr: AffineExpr, values: Sequence[SSAValue]
 ) -> tuple[AffineExpr, tuple[SSAValue, ...]]:
-    """Return the expression over only the values that it uses."""
-    used = sorted(expr.used_dims())
+    """Return the expression over only the values that it uses, those of outer loops first."""
+    used = sorted(expr.used_dims(), key=lambda dim: len(loops_around(loop_of(values[dim]))))
     replacements = [AffineExpr.constant(0)] * len(values)
     for position, dim in enumerate(used):
         replacements[dim] = AffineExpr.dimension(position)
-    return expr.replace_dims_and_symbols(replacements, ()), tuple(values[dim] for dim in used)
+    ordered = linear(expr.replace_dims_and_symbols(replacements, ())).expr()
+    return ordered, tuple(values[dim] for dim in used)
 
 
 def union(spans: Sequence[Span], block: BlockOp) -> Span:

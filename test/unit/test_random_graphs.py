@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
+from gpu_threads import on_threads
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
@@ -214,3 +215,22 @@ def test_random_graphs_agree_with_onnxruntime(
     for node, (name, want) in enumerate(zip(got, expected, strict=True)):
         assert got[name].shape == want.shape
         assert relative_error(got[name], want) < TOLERANCE, (node, onnx.printer.to_text(model))
+
+
+@settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(graphs())
+def test_random_graphs_on_threads_of_a_gpu_agree_with_onnxruntime(
+    made: tuple[onnx.ModelProto, dict[str, Array]],
+) -> None:
+    model, inputs = made
+    if not model.graph.output:
+        return
+    expected = in_onnxruntime(model, inputs)
+    for result, want in zip(on_threads(model, inputs), expected, strict=True):
+        assert result.shape == want.shape
+        assert relative_error(result, want) < TOLERANCE, onnx.printer.to_text(model)

@@ -12,6 +12,7 @@ import pytest
 import shapes_cases
 import structure_cases
 from casebook import BOOK, Array, Case, Entry, judge
+from gpu_threads import on_threads
 from onnx_text import at_graph_level
 
 import nn_opt
@@ -38,7 +39,7 @@ def written(made: Case, folder: Path) -> Path:
     return inner / "model.onnx"
 
 
-@pytest.mark.parametrize("run", [at_graph_level, compiled])
+@pytest.mark.parametrize("run", [at_graph_level, compiled, on_threads])
 @pytest.mark.parametrize("entry", BOOK, ids=lambda entry: entry.name)
 def test_case(entry: Entry, run: Runner, tmp_path: Path) -> None:
     made = entry.build()

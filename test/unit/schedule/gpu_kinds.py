@@ -89,6 +89,7 @@ KINDS: dict[str, Kind] = {
     "short rows": unary("softmax %a axis 1", "300x10"),
     "softmax of rows at once": unary("softmax %a axis 1", "256x33"),
     "softmax across": unary("softmax %a axis 1", "2x40x9"),
+    "softmax across pairs of rows": unary("softmax %a axis 1", "24x33x6"),
     "softmax of channels": unary("log_softmax %a axis 1", "1x5x8x9"),
     "softmax of too long rows": unary("softmax %a axis 1", "2x4500"),
     "layer norm": kind("70x40 40", LAYER_NORM, "70x40"),
