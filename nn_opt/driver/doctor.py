@@ -49,6 +49,7 @@ _ARM_CC = "aarch64-linux-gnu-gcc"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TOOLS = (
     Tool(("cc",), "nn-compile to a shared library", "apt-get install gcc"),
+    Tool(("wasm-ld", "wasm-ld-19"), "nn-compile for the web", "apt-get install lld"),
     Tool(("mlir-opt",), "comparison with upstream dialects", "pip install 'nn-opt[test]'"),
     Tool((_ARM_CC,), "tests of ARM code", "apt-get install gcc-aarch64-linux-gnu"),
     Tool(("qemu-aarch64-static",), "tests of ARM code", "apt-get install qemu-user-static"),

@@ -1,8 +1,13 @@
-"""Small models that are compiled ahead of time."""
+"""Small models that are compiled ahead of time, and a browser for what is made of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+import tools
+from chromium import Chromium
 from samples import Sample, sample, sample_of, tiny_network
 
 
@@ -19,3 +24,9 @@ def mobilenet(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 @pytest.fixture(scope="session")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     return sample(tiny_network(), tmp_path_factory.mktemp("network") / "network.onnx")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    with Chromium(Path(tools.need("browser"))) as browser:
+        yield browser

@@ -13,6 +13,8 @@ from nn_opt.ahead_of_time.kinds import KINDS
 from nn_opt.driver.compile import main
 from nn_opt.ir.diagnostics import DiagnosticError
 
+ROOT = Path(__file__).resolve().parents[3]
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -123,3 +125,8 @@ def test_every_kind_has_a_maker():
         module, name = kind.maker.split(":")
         imported = __import__(f"nn_opt.ahead_of_time.{module}", fromlist=[name])
         assert callable(getattr(imported, name))
+
+
+def test_every_kind_is_documented():
+    page = (ROOT / "docs" / "ahead-of-time.md").read_text()
+    assert [suffix for suffix in KINDS if f"`{suffix}`" not in page] == []

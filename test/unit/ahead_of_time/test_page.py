@@ -12,7 +12,6 @@ import onnx
 import onnx.parser
 import onnxruntime
 import pytest
-import tools
 from chromium import Chromium
 from samples import Sample
 
@@ -31,12 +30,6 @@ DROP = """(async () => {
   document.body.dataset.state = "waiting";
   dispatchEvent(new DragEvent("drop", { dataTransfer: carried, cancelable: true }));
 })()"""
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Chromium]:
-    with Chromium(Path(tools.need("browser"))) as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import subprocess
+import threading
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tools
+from chromium import Chromium
 from samples import Sample
 
 from nn_opt.ahead_of_time.kinds import KINDS
@@ -79,6 +84,33 @@ def test_engines(folder: Path, network: Sample, engines: str, flags: tuple[str, 
     ]
 
 
+@pytest.fixture
+def site(folder: Path) -> Iterator[str]:
+    """Return the address under which the folder is served."""
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@tools.needs("browser", "wasm-ld")
+def test_a_browser(chromium: Chromium, folder: Path, site: str, network: Sample):
+    (folder / "empty.html").write_text("<!doctype html><title>empty</title>")
+    chromium.open(f"{site}/empty.html")
+    for engine in ("wasm-relaxed", "wasm", "js"):
+        y = chromium.run(
+            f"""import("{site}/a%20net.mjs").then(async ({{ create }}) => {{
+              const model = await create({{ engines: ["{engine}"] }});
+              const x = Float32Array.from({json.dumps(network.x.reshape(-1).tolist())});
+              return [...model.run([x])[0]];
+            }})"""
+        )
+        np.testing.assert_allclose(y, network.y.reshape(-1), rtol=1e-4, atol=1e-4)
+
+
 @tools.needs("node", "wasm-ld")
 def test_an_engine_that_is_not_there(folder: Path, network: Sample):
     done = run(folder, network.x, "abacus")
@@ -89,7 +121,8 @@ def test_an_engine_that_is_not_there(folder: Path, network: Sample):
 def test_all_engines_share_weights(folder: Path):
     suffixes = ["json", "mjs", "plain.mjs", "relaxed.wasm", "wasm", "weights"]
     names = [f"a net.{suffix}" for suffix in suffixes]
-    assert sorted(path.name for path in folder.iterdir()) == [*names, "script.mjs"]
+    rest = {"script.mjs", "empty.html"} & {path.name for path in folder.iterdir()}
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*names, *rest])
     said = json.loads((folder / "a net.json").read_text())
     assert said["engines"] == {
         "wasm-relaxed": "a net.relaxed.wasm",
