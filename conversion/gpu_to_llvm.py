@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.loop_to_llvm import RULES
+from nn_opt.conversion.to_device.alignment import align_vectors
 from nn_opt.conversion.to_device.devices import DEVICES, Device, no_rule
 from nn_opt.conversion.to_device.reductions import expand_reductions
 from nn_opt.conversion.to_device.spaces import place_pointers
@@ -130,6 +131,7 @@ class Conversion:
                 variable.addr_space = IntegerAttr(self.device.constant, i32)
             spaces[variable.sym_name.data] = variable.addr_space.value.data
         place_pointers(made, self.device.everywhere, spaces)
+        align_vectors(made)
         return made
 
     def rules(self, kernel: gpu.FuncOp) -> dict[type[Operation], Rule]:
