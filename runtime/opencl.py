@@ -60,7 +60,7 @@ class OpenCLDevice(Device):
 
     def _build(self, text: str) -> Any:
         cl = self.cl
-        options = ["-cl-std=CL1.2"]
+        options = ["-cl-std=CL3.0" if "sub_group_" in text else "-cl-std=CL1.2"]
         exact = getattr(cl.device_fp_config, "CORRECTLY_ROUNDED_DIVIDE_SQRT", 0)
         if self.device.single_fp_config & exact:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")

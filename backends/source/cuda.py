@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Attribute, Operation
 
+from nn_opt.backends.source import cuda_mma
+from nn_opt.backends.source.atomics import INTEGERS, loops
 from nn_opt.backends.source.c_kernels import CKernels, in_lines
 from nn_opt.backends.source.c_rules import function
 from nn_opt.backends.source.gpu_language import Buffer, KernelHead, Space
-from nn_opt.backends.source.gpu_rules import RULES, pick_bits
+from nn_opt.backends.source.gpu_rules import RULES, pick_bits, width_of
 from nn_opt.backends.source.language import Rule, width
+from nn_opt.dialects.gpu import AtomicKind
 
 KEYWORDS = frozenset(
     """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
@@ -76,11 +80,60 @@ _HALVES = {
 WARP = 32  # threads
 
 
-def _lanes(threads: int) -> str:
-    """Return the lanes of a warp that there are in every warp of a block."""
-    if threads % WARP == 0:
-        return "0xffffffffu"
-    return hex((1 << threads) - 1) + "u" if threads < WARP else "__activemask()"
+ALL_LANES = "0xffffffffu"
+_LOOP = """\
+{q}float {name}(float *at, float b) {
+  int *const bits = (int *)at;
+  int seen = atomicCAS(bits, 0, 0), old;
+  do {
+    old = seen;
+    const float a = __int_as_float(old);
+    seen = atomicCAS(bits, old, __float_as_int({new}));
+  } while (seen != old);
+  return __int_as_float(seen);
+}"""
+# Machines from sm_80 on copy beside the program; others copy at once.
+_COPY = """\
+{q}void async_copy_b{size}(void *to, const void *from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.{how}.shared.global [%0], [%1], {size};"
+               : : "r"(at), "l"(from) : "memory");
+#else
+  *({word} *)to = *(const {word} *)from;
+#endif
+}"""
+_ASYNC = {
+    f"async_copy_b{size}": _COPY.replace("{size}", str(size))
+    .replace("{word}", word)
+    .replace("{how}", "cg" if size == 16 else "ca")
+    for size, word in {4: "int", 8: "int2", 16: "int4"}.items()
+}
+_COMMIT = """\
+{q}void async_commit_b0() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+}"""
+_WAIT = """\
+template <int pending> {q}void async_wait_b0() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" : : "n"(pending) : "memory");
+#endif
+}"""
+_HELPERS = {
+    **_HALVES,
+    **loops(_LOOP, {"any": ""}),
+    **_ASYNC,
+    "async_commit_b0": _COMMIT,
+    "async_wait_b0": _WAIT,
+}
+
+
+_INFINITY = ("__int_as_float(0x7f800000)", "__int_as_float((int)0xff800000)")
+_NAN = "__int_as_float(0x7fc00000)"
+# In a table, which calls no functions.
+_QUOTIENTS = {_INFINITY[0]: "1.0f / 0.0f", _INFINITY[1]: "-1.0f / 0.0f", _NAN: "0.0f / 0.0f"}
 
 
 class Cuda(CKernels):
@@ -95,17 +148,18 @@ class Cuda(CKernels):
     integers = _INTEGERS
     unsigned = _UNSIGNED
     long_suffix = "LL"
-    infinity = ("__int_as_float(0x7f800000)", "__int_as_float((int)0xff800000)")
-    nan = "__int_as_float(0x7fc00000)"
+    infinity = _INFINITY
+    nan = _NAN
     functions = _FUNCTIONS
-    own_helpers = _HALVES
+    own_helpers = _HELPERS
+    statements = cuda_mma.STATEMENTS
     aligned_array = "__align__(16) "
 
     def function_name(self, name: str, type_: Attribute) -> str:
         return name if width(type_) == 64 else f"{name}f"
 
     def preamble(self, text: str) -> str:
-        return ""
+        return "#include <mma.h>\nusing namespace nvcuda;\n\n" if "wmma::" in text else ""
 
     def kernel(self, head: KernelHead) -> tuple[str, list[str]]:
         x, y, z = head.block
@@ -122,20 +176,55 @@ class Cuda(CKernels):
     def barrier(self, *, with_global: bool) -> str:
         return "__syncthreads();"
 
+    def atomic(self, kind: AtomicKind, buffer: Buffer, offset: str, value: str) -> str | None:
+        place, bits = f"&{buffer.name}[{offset}]", width_of(buffer.element)
+        if isinstance(buffer.element, Float32Type | Float64Type):
+            if kind is AtomicKind.Assign and bits == 32:
+                return f"atomicExch({place}, {value})"
+            if kind is AtomicKind.AddF:
+                return f"atomicAdd({place}, {value})"
+            return f"any_{kind.value}_f32({place}, {value})" if bits == 32 else None
+        if bits == 64 and kind is AtomicKind.AddI:
+            word = "unsigned long long"
+            return f"atomicAdd(({word} *){place}, ({word})({value}))"
+        if bits != 32:
+            return None
+        if kind is AtomicKind.Assign:
+            return f"atomicExch({place}, {value})"
+        name, unsigned = INTEGERS[kind]
+        if unsigned:
+            return f"atomic{name.title()}((unsigned *){place}, (unsigned)({value}))"
+        return f"atomic{name.title()}({place}, {value})"
+
+    def copy_async(
+        self, source: Buffer, at: str, target: Buffer, to: str, elements: int
+    ) -> str | None:
+        size = elements * max(width(source.element) // 8, 1)
+        return f"async_copy_b{size}({target.name} + {to}, {source.name} + {at});"
+
+    def commit_async(self) -> str:
+        return "async_commit_b0();"
+
+    def wait_async(self, pending: int) -> str:
+        return f"async_wait_b0<{pending}>();"
+
+    def table(self, buffer: Buffer, values: Sequence[str]) -> str:
+        return super().table(buffer, [_QUOTIENTS.get(value, value) for value in values])
+
     def lane_id(self, block: tuple[int, int, int]) -> str:
         return f"({self.thread_number(block)}) % {WARP}"
 
     def can_shuffle(self, type_: Attribute) -> bool:
         return True  # narrow ones are promoted to int
 
-    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
-        return f"__shfl_sync({_lanes(threads)}, {value}, {lane})"
+    def shuffle(self, value: str, lane: str, type_: Attribute) -> str:
+        return f"__shfl_sync({ALL_LANES}, {value}, {lane})"
 
-    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
-        return f"__shfl_xor_sync({_lanes(threads)}, {value}, {mask})"
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute) -> str:
+        return f"__shfl_xor_sync({ALL_LANES}, {value}, {mask})"
 
-    def ballot(self, condition: str, threads: int) -> str:
-        return f"(int)__ballot_sync({_lanes(threads)}, {condition})"
+    def ballot(self, condition: str) -> str:
+        return f"(int)__ballot_sync({ALL_LANES}, {condition})"
 
     def vector_word(self, element: Attribute, lanes: int) -> str | None:
         if lanes not in self.vector_sizes:

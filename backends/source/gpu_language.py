@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import Float32Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from nn_opt.backends.source.language import Language, Rule, width
-from nn_opt.dialects.gpu import Reduction
+from nn_opt.backends.source.printer import Statement
+from nn_opt.dialects.gpu import AtomicKind
 
 
 class Space(StrEnum):
@@ -63,6 +64,7 @@ class GpuLanguage(Language):
     element_lanes: ClassVar[str] = "xyzw"
     shared_in_kernel: ClassVar[bool] = True  # whether shared buffers are declared inside kernels
     has_pointers: ClassVar[bool] = True  # whether a view may change the type of elements
+    statements: ClassVar[Mapping[type[Operation], Statement]] = {}  # of ops that it alone has
     most_variables: ClassVar[int] = 256  # in the place of one buffer
 
     def hint(self, op: Operation) -> str:
@@ -87,7 +89,7 @@ class GpuLanguage(Language):
     def barrier(self, *, with_global: bool) -> str:
         """Return the statement at which the threads of a block wait for each other."""
 
-    # Of lanes: a subgroup's threads, of which a block has so many.
+    # Of lanes: a subgroup's threads; all take part.
 
     def can_shuffle(self, type_: Attribute) -> bool:
         """Return whether values of a type can be passed from lane to lane."""
@@ -99,20 +101,16 @@ class GpuLanguage(Language):
         """Return which lane of its subgroup a thread is."""
 
     @abstractmethod
-    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+    def shuffle(self, value: str, lane: str, type_: Attribute) -> str:
         """Return the value of another lane."""
 
     @abstractmethod
-    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute) -> str:
         """Return the value of the lane whose number differs in the bits of a mask."""
 
     @abstractmethod
-    def ballot(self, condition: str, threads: int) -> str:
+    def ballot(self, condition: str) -> str:
         """Return an i32 with a bit for each lane."""
-
-    def reduce_subgroup(self, kind: Reduction, value: str, type_: Attribute) -> str | None:
-        """Return the values of all lanes combined, where a function of the language does that."""
-        return None
 
     def thread_number(self, block: tuple[int, int, int]) -> str:
         """Return which thread of its block this is, counted through all dimensions."""
@@ -121,6 +119,24 @@ class GpuLanguage(Language):
         terms += [f"{block[0]} * {y}"] if block[1] > 1 else []
         terms += [f"{block[0] * block[1]} * {z}"] if block[2] > 1 else []
         return " + ".join(terms) or "0"
+
+    def atomic(self, kind: AtomicKind, buffer: Buffer, offset: str, value: str) -> str | None:
+        """Return what changes an element in one step, as its old value; None if nothing does."""
+        return None
+
+    def copy_async(
+        self, source: Buffer, at: str, target: Buffer, to: str, elements: int
+    ) -> str | None:
+        """Return the statement that begins a copy; None: elements are copied one by one, now."""
+        return None
+
+    def commit_async(self) -> str:
+        """Return the statement that makes a group of the copies so far, if there is one."""
+        return ""
+
+    def wait_async(self, pending: int) -> str:
+        """Return the statement that waits until at most so many groups are not done."""
+        return ""
 
     @abstractmethod
     def array(self, buffer: Buffer) -> str:

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from nn_opt.backends.source import kernel_subgroups, kernel_vectors
+from nn_opt.backends.source import kernel_atomics, kernel_subgroups, kernel_vectors
 from nn_opt.backends.source.gpu_language import Buffer, GpuLanguage, KernelHead, Space
 from nn_opt.backends.source.kernel_printer import KernelPrinter
 from nn_opt.backends.source.kernel_statements import STATEMENTS, exchanged
@@ -21,6 +21,7 @@ from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.types import element_type
 
+COMMON = {**STATEMENTS, **kernel_subgroups.STATEMENTS, **kernel_atomics.STATEMENTS}
 MOST_BLOCKS = (1 << 31, 1 << 16, 1 << 16)  # where a kernel does not say
 ALIGNED_BYTES = 16  # of every buffer that a kernel is given
 
@@ -140,7 +141,7 @@ class GpuProgram:
             Names(set(self.names.taken)),
             self.table,
             self.symbols.__getitem__,
-            {**STATEMENTS, **kernel_subgroups.STATEMENTS},
+            {**COMMON, **self.language.statements},
             gpu=self.language,
             block_size=kernel.block,
             grid_size=kernel.grid or MOST_BLOCKS,

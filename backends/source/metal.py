@@ -8,12 +8,14 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation
 
+from nn_opt.backends.source.atomics import INTEGERS, loops
 from nn_opt.backends.source.c_kernels import CKernels, in_lines
 from nn_opt.backends.source.c_rules import FUNCTIONS, function, helper
 from nn_opt.backends.source.cuda import KEYWORDS as CXX
 from nn_opt.backends.source.gpu_language import Buffer, KernelHead, Space
 from nn_opt.backends.source.gpu_rules import MORE_FUNCTIONS, ON_VECTORS, RULES, pick_bits, width_of
 from nn_opt.backends.source.language import Rule
+from nn_opt.dialects.gpu import AtomicKind
 
 KEYWORDS = CXX | frozenset(
     """kernel vertex fragment device constant thread threadgroup threadgroup_imageblock ray_data
@@ -50,7 +52,19 @@ _SPACES = {
     Space.PRIVATE: "thread ",
     Space.TABLE: "constant ",
 }
-_HALVES = {
+_LOOP = """\
+{q}float {name}({space} float *at, float b) {
+  {space} atomic_uint *const bits = ({space} atomic_uint *)at;
+  uint old = atomic_load_explicit(bits, memory_order_relaxed), wanted;
+  do {
+    const float a = as_type<float>(old);
+    wanted = as_type<uint>({new});
+  } while (!atomic_compare_exchange_weak_explicit(
+      bits, &old, wanted, memory_order_relaxed, memory_order_relaxed));
+  return as_type<float>(old);
+}"""
+_HELPERS = {
+    **loops(_LOOP, {"global": "device", "shared": "threadgroup"}),
     "widened_f16": "{q}float widened_f16(half a) { return float(a); }",
     "rounded_f16": "{q}half rounded_f16(float a) { return half(a); }",
 }
@@ -74,7 +88,7 @@ class Metal(CKernels):
     array_spaces = _SPACES | {Space.PRIVATE: ""}
     has_double = False
     functions = _FUNCTIONS
-    own_helpers = _HALVES
+    own_helpers = _HELPERS
     aligned_array = "alignas(16) "
 
     def type_word(self, type_: Attribute) -> str | None:
@@ -116,17 +130,36 @@ class Metal(CKernels):
     def lane_id(self, block: tuple[int, int, int]) -> str:
         return "lane_place"
 
-    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+    def shuffle(self, value: str, lane: str, type_: Attribute) -> str:
         return f"simd_shuffle({value}, ushort({lane}))"
 
-    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute) -> str:
         return f"simd_shuffle_xor({value}, ushort({mask}))"
 
-    def ballot(self, condition: str, threads: int) -> str:
+    def ballot(self, condition: str) -> str:
         return f"int((ulong)(simd_vote::vote_t)simd_ballot({condition}))"
 
     def can_shuffle(self, type_: Attribute) -> bool:
         return super().can_shuffle(type_) and width_of(type_) == 32
+
+    def atomic(self, kind: AtomicKind, buffer: Buffer, offset: str, value: str) -> str | None:
+        space, place = self.spaces[buffer.space], f"&{buffer.name}[{offset}]"
+        order = "memory_order_relaxed"
+        if isinstance(buffer.element, Float32Type):
+            if kind is not AtomicKind.Assign:
+                return f"{buffer.space}_{kind.value}_f32({place}, {value})"
+            bits = f"as_type<uint>({value})"
+            old = f"atomic_exchange_explicit(({space}atomic_uint *){place}, {bits}, {order})"
+            return f"as_type<float>({old})"
+        if width_of(buffer.element) != 32:
+            return None
+        if kind is AtomicKind.Assign:
+            return f"atomic_exchange_explicit(({space}atomic_int *){place}, {value}, {order})"
+        name, unsigned = INTEGERS[kind]
+        head = f"atomic_fetch_{name}_explicit"
+        if unsigned:
+            return f"{head}(({space}atomic_uint *){place}, uint({value}), {order})"
+        return f"{head}(({space}atomic_int *){place}, {value}, {order})"
 
     def vector(self, element: Attribute, lanes: Sequence[str]) -> str:
         same = lanes[:1] if len(set(lanes)) == 1 else lanes

@@ -9,12 +9,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Attribute, Operation
 
+from nn_opt.backends.source.atomics import INTEGERS, loops
 from nn_opt.backends.source.c_kernels import CKernels, in_lines
 from nn_opt.backends.source.c_rules import function
 from nn_opt.backends.source.gpu_language import Buffer, KernelHead, Space
-from nn_opt.backends.source.gpu_rules import MATH, ON_VECTORS, RULES, pick_bits
+from nn_opt.backends.source.gpu_rules import MATH, ON_VECTORS, RULES, pick_bits, width_of
 from nn_opt.backends.source.language import Rule
-from nn_opt.dialects.gpu import Reduction
+from nn_opt.dialects.gpu import AtomicKind
 
 KEYWORDS = frozenset(
     """auto break case char const constant continue default do double else enum event_t extern
@@ -57,10 +58,21 @@ _SPACES = {
 
 _EXTENSIONS = {
     "double": "cl_khr_fp64",
-    "sub_group_": "cl_khr_subgroups",
-    "sub_group_shuffle": "cl_khr_subgroup_shuffle",
-    "sub_group_ballot": "cl_khr_subgroup_ballot",
+    "sub_group_": "cl_khr_subgroups",  # with shuffles, it needs OpenCL C 3.0
 }
+
+
+_LOOP = """\
+{q}float {name}(volatile {space} float *at, float b) {
+  volatile {space} int *const bits = (volatile {space} int *)at;
+  int seen = *bits, old;
+  do {
+    old = seen;
+    const float a = as_float(old);
+    seen = atomic_cmpxchg(bits, old, as_int({new}));
+  } while (seen != old);
+  return as_float(seen);
+}"""
 
 
 class OpenCL(CKernels):
@@ -78,6 +90,7 @@ class OpenCL(CKernels):
     array_spaces = _SPACES
     functions = _FUNCTIONS
     own_helpers: ClassVar[Mapping[str, str]] = {
+        **loops(_LOOP, {"global": "__global", "shared": "__local"}),
         "fused_f32": _FUSED.replace("{fast}", "FP_FAST_FMAF"),
         "fused_f64": _FUSED.replace("{fast}", "FP_FAST_FMA"),
         "widened_f16": """\
@@ -120,18 +133,29 @@ class OpenCL(CKernels):
     def lane_id(self, block: tuple[int, int, int]) -> str:
         return "(int)get_sub_group_local_id()"
 
-    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+    def shuffle(self, value: str, lane: str, type_: Attribute) -> str:
         return f"sub_group_shuffle({value}, (uint)({lane}))"
 
-    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute) -> str:
         return f"sub_group_shuffle_xor({value}, (uint){mask})"
 
-    def ballot(self, condition: str, threads: int) -> str:
+    def ballot(self, condition: str) -> str:
         return f"(int)sub_group_ballot({condition}).x"
 
-    def reduce_subgroup(self, kind: Reduction, value: str, type_: Attribute) -> str | None:
-        name = {Reduction.Add: "add", Reduction.MaxSI: "max", Reduction.MinSI: "min"}.get(kind)
-        return None if name is None else f"sub_group_reduce_{name}({value})"
+    def atomic(self, kind: AtomicKind, buffer: Buffer, offset: str, value: str) -> str | None:
+        space, place = self.spaces[buffer.space], f"&{buffer.name}[{offset}]"
+        if isinstance(buffer.element, Float32Type):
+            if kind is AtomicKind.Assign:
+                return f"atomic_xchg((volatile {space}float *){place}, {value})"
+            return f"{buffer.space}_{kind.value}_f32({place}, {value})"
+        if width_of(buffer.element) != 32:
+            return None
+        if kind is AtomicKind.Assign:
+            return f"atomic_xchg((volatile {space}int *){place}, {value})"
+        name, unsigned = INTEGERS[kind]
+        if unsigned:
+            return f"atomic_{name}((volatile {space}uint *){place}, (uint)({value}))"
+        return f"atomic_{name}((volatile {space}int *){place}, {value})"
 
     def moves(self, buffer: Buffer, lanes: int, *, aligned: bool) -> bool:
         return True

@@ -24,7 +24,7 @@ from nn_opt.backends.source.helpers import used
 from nn_opt.backends.source.language import width
 from nn_opt.backends.source.wgsl_helpers import HELPERS
 from nn_opt.backends.source.wgsl_rules import RULES, VECTOR_RULES, unsigned
-from nn_opt.dialects.gpu import Reduction
+from nn_opt.dialects.gpu import AtomicKind
 from nn_opt.ir.types import element_type, lanes_of
 
 KEYWORDS = frozenset(
@@ -57,14 +57,14 @@ _PLACES = {
     "block_place": ("vec3u", "workgroup_id"),
     "lane_place": ("u32", "subgroup_invocation_id"),
 }
-SUBGROUP = {
-    Reduction.Add: "Add",
-    Reduction.Mul: "Mul",
-    Reduction.MaxSI: "Max",
-    Reduction.MinSI: "Min",
-    Reduction.And: "And",
-    Reduction.Or: "Or",
-    Reduction.Xor: "Xor",
+ATOMICS = {
+    AtomicKind.AddI: "Add",
+    AtomicKind.MaxS: "Max",
+    AtomicKind.MinS: "Min",
+    AtomicKind.AndI: "And",
+    AtomicKind.OrI: "Or",
+    AtomicKind.XorI: "Xor",
+    AtomicKind.Assign: "Exchange",
 }
 HALVES = (Float16Type, BFloat16Type)
 
@@ -244,6 +244,12 @@ class Wgsl(GpuLanguage):
     def computes_vectors(self, type_: Attribute, lanes: int) -> bool:
         return isinstance(type_, Float32Type) and lanes in self.vector_sizes
 
+    def atomic(self, kind: AtomicKind, buffer: Buffer, offset: str, value: str) -> str | None:
+        name = ATOMICS.get(kind)
+        if name is None or isinstance(buffer.element, Float32Type) or width(buffer.element) != 32:
+            return None
+        return f"atomic{name}(&{buffer.name}[{offset}], {value})"
+
     # Lanes
 
     def lane_id(self, block: tuple[int, int, int]) -> str:
@@ -252,18 +258,14 @@ class Wgsl(GpuLanguage):
     def can_shuffle(self, type_: Attribute) -> bool:
         return super().can_shuffle(type_) and width_of(type_) == 32
 
-    def shuffle(self, value: str, lane: str, type_: Attribute, threads: int) -> str:
+    def shuffle(self, value: str, lane: str, type_: Attribute) -> str:
         return f"subgroupShuffle({value}, u32({lane}))"
 
-    def shuffle_xor(self, value: str, mask: str, type_: Attribute, threads: int) -> str:
+    def shuffle_xor(self, value: str, mask: str, type_: Attribute) -> str:
         return f"subgroupShuffleXor({value}, u32({mask}))"
 
-    def ballot(self, condition: str, threads: int) -> str:
+    def ballot(self, condition: str) -> str:
         return f"bitcast<i32>(subgroupBallot({condition}).x)"
-
-    def reduce_subgroup(self, kind: Reduction, value: str, type_: Attribute) -> str | None:
-        name = SUBGROUP.get(kind)
-        return None if name is None else f"subgroup{name}({value})"
 
     # The file
 
