@@ -112,6 +112,22 @@ def test_pixels_become_numbers_as_the_page_says(browser: Chromium, image_page: s
     assert "scaled to 32 by 32 pixels; red, green, blue" in browser.text("#formula")
 
 
+def test_whole_pixels_with_channels_last(browser: Chromium, tmp_path: Path):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (uint8[1,12,20,3] x) => (float[1,3] y)
+    { f = Cast<to = 1>(x)  y = ReduceMean<axes = [1, 2], keepdims = 0>(f) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "mean.onnx")
+    page = tmp_path / "mean.html"
+    assert main([str(tmp_path / "mean.onnx"), "--target", "js", "-o", str(page)]) == 0
+    browser.open(page.as_uri())
+    x, y = computed(browser)
+    pixels = browser.run(
+        "[...document.querySelector('#preview').getContext('2d').getImageData(0, 0, 20, 12).data]"
+    )
+    np.testing.assert_array_equal(x, np.array(pixels).reshape(-1, 4)[:, :3].reshape(-1))
+    np.testing.assert_allclose(y, x.reshape(-1, 3).mean(0), rtol=1e-5)
+    assert "20 by 12 pixels; red, green, blue: whole numbers" in browser.text("#formula")
+
+
 def test_an_image_is_dropped(browser: Chromium, image_page: str, mobilenet: Sample):
     browser.open(image_page)
     computed(browser)
