@@ -19,6 +19,7 @@ NOBODY = -1  # a line that is there for no op
 _FILE = StringAttr("explorer")
 _DEFINE = re.compile(r'^define [^@\n]*@("[^"\n]*"|[^\s(]+)\(')
 _HEAD = re.compile(r"^[A-Za-z].*?\b(\w+)\([^;]*\{$")
+_KERNEL = re.compile(r"^(?:void|kernel void|fn) (\w+)\(")
 _DEBUG = re.compile(r",? !dbg !(\d+)")
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!DI(?:Location|Subprogram)\(.*?\bline: (\d+)")
 _TYPE = re.compile(r'^\s*\.type\s+("[^"\n]*"|[^,\s]+),\s*[@%]function')
@@ -97,6 +98,20 @@ def source_pieces(text: str, functions: Collection[str]) -> list[Piece]:
                 names[-1] = name
         names.append(name)
         name = "" if line == "}" else name
+    return _pieces(names, lines, [NOBODY] * len(lines))
+
+
+def kernel_pieces(text: str, kernels: Collection[str]) -> list[Piece]:
+    """Split a text of kernels: each with its comment, and what is declared between the two."""
+    lines = text.rstrip("\n").split("\n")
+    names, first = [""] * len(lines), 0
+    for k, line in enumerate(lines):
+        match = _KERNEL.match(line)
+        if line.startswith("/*"):
+            first = k
+        elif match and match[1] in kernels:
+            last = next(n for n in range(k, len(lines)) if lines[n] == "}")
+            names[first : last + 1] = [match[1]] * (last + 1 - first)
     return _pieces(names, lines, [NOBODY] * len(lines))
 
 

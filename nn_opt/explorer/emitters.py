@@ -74,7 +74,8 @@ def _assembly(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
 def _is_planned(module: ModuleOp) -> bool:
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
     names = {function.sym_name.data for function in functions}
-    return "main" in names and ARENA_BYTES in module.attributes
+    planned = "main" in names and ARENA_BYTES in module.attributes
+    return planned and not _has_kernels(module)
 
 
 def _c(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
@@ -89,14 +90,42 @@ def _javascript(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
     return _source(module, print_js, "run")
 
 
+def _has_kernels(module: ModuleOp) -> bool:
+    from nn_opt.dialects import gpu
+
+    return any(isinstance(op, gpu.ModuleOp) for op in module.ops)
+
+
+def _kernels(language: str) -> Callable[[ModuleOp, Sequence[Operation]], list[Piece]]:
+    """Return what shows the kernels of a module in a language."""
+
+    def emit(module: ModuleOp, ops: Sequence[Operation]) -> list[Piece]:
+        from nn_opt.backends.source.gpu_languages import language_named
+        from nn_opt.backends.source.gpu_program import print_kernels
+        from nn_opt.explorer.code import kernel_pieces
+
+        try:
+            source = print_kernels(module, language_named(language))
+        except PassFailedException as error:
+            return _none(error)
+        return kernel_pieces(source.text, set(source.names.values()))
+
+    return emit
+
+
+def _none(error: PassFailedException) -> list[Piece]:
+    """Return why there is no text: what a language cannot say is worth knowing."""
+    text = f"/* There is no such text of this module:\n{error}\n*/"
+    return [Piece("", text, (NOBODY,) * len(text.split("\n")))]
+
+
 def _source(module: ModuleOp, show: Callable[[ModuleOp], SourceProgram], entry: str) -> list[Piece]:
     from nn_opt.explorer.code import source_pieces
 
     try:
         text = show(module).text
-    except PassFailedException as error:  # what the language cannot say is worth knowing
-        text = f"/* There is no such text of this module:\n{error}\n*/"
-        return [Piece("", text, (NOBODY,) * len(text.split("\n")))]
+    except PassFailedException as error:
+        return _none(error)
     functions = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     return source_pieces(text, {*functions, entry})
 
@@ -107,4 +136,8 @@ EMITTERS = (
     Emitter("assembly", "Assembly", "asm", _is_llvm, _assembly),
     Emitter("c", "C99", "c", _is_planned, _c),
     Emitter("js", "JavaScript", "c", _is_planned, _javascript),
+    Emitter("opencl", "OpenCL C", "c", _has_kernels, _kernels("opencl")),
+    Emitter("cuda", "CUDA C++", "c", _has_kernels, _kernels("cuda")),
+    Emitter("metal", "Metal", "c", _has_kernels, _kernels("metal")),
+    Emitter("wgsl", "WGSL", "c", _has_kernels, _kernels("wgsl")),
 )

@@ -83,6 +83,20 @@ def test_source_languages_are_tabs_of_a_planned_module(pipeline: str):
         assert "conv_relu_0(" in pieces[entry]
 
 
+def test_kernels_are_tabs_in_each_language_for_gpus():
+    text = f'builtin.module attributes {{nn.target = "opencl"}} {{\n{TEXT}\n}}'
+    data = explored(text, "optimize-graph,lower-to-loops,lower-to-gpu")
+    titles = [emitter["title"] for emitter in data["emitted"]]
+    assert titles == ["OpenCL C", "CUDA C++", "Metal", "WGSL"]
+    for emitter in data["emitted"]:
+        *kernels, rest = emitter["pieces"]
+        assert rest["name"] == "other"
+        for piece in kernels:
+            assert piece["name"].startswith("conv_relu_0")
+            assert piece["text"].startswith("/* ")
+            assert piece["text"].endswith("\n}")
+
+
 def test_a_mistake_of_a_backend_costs_no_page(monkeypatch: pytest.MonkeyPatch):
     def fail(text: str, target: object, comments: bool) -> str:
         raise AssertionError("LLVM refuses the code generated for it")
