@@ -147,8 +147,8 @@ func.func @block_kind(%i: index) {
 // -----
 
 func.func @space() {
-  // expected-error@+1 {{loop.alloc: memory space is 'shared', expected one of global, stack, register}}
-  %a = loop.alloc "a" : memref<4xf32, "shared">
+  // expected-error@+1 {{loop.alloc: memory space is 'distant', expected one of global, shared, stack, register}}
+  %a = loop.alloc "a" : memref<4xf32, "distant">
   func.return
 }
 
