@@ -123,7 +123,8 @@ def _schedule_tiles(
         schedule.compute_at(copy, step)
     for copy in (left, right):
         _fetch(schedule, copy, steps, tile)
-    schedule.storage_align(left, BANKS, PAD)
+    if tile.height > PAD:
+        schedule.storage_align(left, min(BANKS, tile.height), PAD)
     _finish(schedule, stage, own, follower, thread, steps)
     if tile.double and steps.trips > 1:
         for copy in (left, right):

@@ -73,7 +73,7 @@ class Sizes:
 
 def choose_tile(sizes: Sizes, element: int, gpu: Gpu) -> tuple[ProductTile, int]:
     """Return the tile, and the number of parts of each sum, that are estimated to be fastest."""
-    fitting = [tile for tile in map(lambda t: _fitted(t, element, gpu), TILES) if tile is not None]
+    fitting = [tile for tile in map(lambda t: fitted(t, element, gpu), TILES) if tile is not None]
     assert fitting, "the smallest tiles fit into any GPU"
     choices = [
         (tile, parts) for tile in fitting for parts in PARTS if _may_have(tile, parts, sizes)
@@ -85,7 +85,7 @@ def _may_have(tile: ProductTile, parts: int, sizes: Sizes) -> bool:
     return parts == 1 or sizes.terms >= parts * tile.depth * LEAST_STEPS
 
 
-def _fitted(tile: ProductTile, element: int, gpu: Gpu) -> ProductTile | None:
+def fitted(tile: ProductTile, element: int, gpu: Gpu) -> ProductTile | None:
     """Return a tile as the GPU can have it: with one place instead of two, or not at all."""
     if tile.threads > gpu.threads:
         return None

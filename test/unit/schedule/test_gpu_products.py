@@ -27,7 +27,13 @@ from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.pipelines import expand
 from nn_opt.reference import run
 from nn_opt.schedule.defaults.gpu import direct, product
-from nn_opt.schedule.defaults.gpu.product_tiles import ProductTile, Sizes, choose_tile
+from nn_opt.schedule.defaults.gpu.product_tiles import (
+    TILES,
+    ProductTile,
+    Sizes,
+    choose_tile,
+    fitted,
+)
 
 
 def matmul(x: str, w: str, y: str, dtype: str = "f32", after: str = "") -> str:
@@ -164,6 +170,18 @@ def test_parts_of_long_sums_are_added(name: str, monkeypatch: pytest.MonkeyPatch
     assert sum(isinstance(op, gpu.LaunchFuncOp) for op in module.walk()) == 2
     assert_close(run(module, _as_stored(KERNELS[name]))[0], KERNELS[name])
     assert_close(run_opencl(module, inputs_of(KERNELS[name]))[0], KERNELS[name])
+
+
+@tools.needs("opencl")
+@pytest.mark.parametrize("tile", TILES[::3], ids=str)
+def test_every_tile_is_right(tile: ProductTile, monkeypatch: pytest.MonkeyPatch):
+    limits = target_named("opencl").gpu
+    assert limits is not None
+    usable = fitted(tile, 4, limits)
+    monkeypatch.setattr(product, "choose_tile", lambda *_: (usable, 1))
+    text = matmul("70x37", "37x92", "70x92")
+    module = lowered(text, "lower-to-loops lower-to-gpu")
+    assert_close(run_opencl(module, inputs_of(text))[0], text)
 
 
 def test_tiles_suit_the_product_and_the_device():
