@@ -38,7 +38,8 @@ function loadWasm() {
   const names = Object.getOwnPropertyNames(Math).filter((name) => typeof Math[name] == "function");
   const env = Object.fromEntries(names.map((name) => [name, Math[name]]));
   const exp2 = (x) => Math.pow(2, x);
-  const { exports } = new WebAssembly.Instance(module, { env: { ...env, erf, exp2 } });
+  const more = { erf, exp2, atan2f: Math.atan2, cbrtf: Math.cbrt };
+  const { exports } = new WebAssembly.Instance(module, { env: { ...env, ...more } });
   const [section] = WebAssembly.Module.customSections(module, "nn-opt");
   const about = JSON.parse(new TextDecoder().decode(section));
   const at = (info) => new Uint8Array(exports.memory.buffer, exports[info.export].value, info.bytes);

@@ -16,7 +16,7 @@ from nn_opt.runtime.loader import RuntimeFault, Unloadable
 Array = NDArray[Any]
 NAMES = ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf",
          "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan",
-         "tanh")  # fmt: skip
+         "tanh", "atan2f", "cbrtf")  # fmt: skip
 
 
 class WasmProgram:
@@ -101,7 +101,7 @@ def _wasmtime() -> Any:
 
 def _exact(name: str) -> Any:
     """Return Python's function of this name, which has a value where Python raises."""
-    function = getattr(math, name)
+    function = getattr(math, name.removesuffix("f") if name in ("atan2f", "cbrtf") else name)
 
     def call(*values: float) -> float:
         try:

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_llvm.code import Code, Properties, Rule
 from nn_opt.conversion.to_llvm.extremes import maximum, minimum
+from nn_opt.conversion.to_llvm.halving import Combine
 from nn_opt.conversion.to_llvm.indices import combine, constant_form
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.conversion.to_llvm.signatures import hint_for, is_register
@@ -61,8 +62,6 @@ FLOATING: dict[type[Operation], type[Operation]] = {
     math.CopySignOp: llvm.FCopySignOp,
 }
 INTRINSICS: dict[type[Operation], str] = {
-    arith.MaxnumfOp: "llvm.maxnum",
-    arith.MinnumfOp: "llvm.minnum",
     arith.MaxSIOp: "llvm.smax",
     arith.MinSIOp: "llvm.smin",
     arith.MaxUIOp: "llvm.umax",
@@ -171,6 +170,29 @@ def lower_minimum(code: Code, op: arith.MinimumfOp) -> None:
     code.bind(op.result, minimum(code, *values(code, op)))
 
 
+def lower_number(code: Code, op: arith.MaxnumfOp | arith.MinnumfOp) -> None:
+    """%c = arith.maxnumf %a, %b  ->  llvm.call_intrinsic "llvm.maxnum"
+
+    WebAssembly has no such instruction: there it is the larger, or the one that is a number.
+    """
+    left, right = values(code, op)
+    name, extreme = NUMBERS[type(op)]
+    if not code.unit.target.adds_offsets:
+        code.bind(op.result, intrinsic(code, name, (left, right), left.type, fast(op)))
+        return
+    both = extreme(code, left, right)
+    either = select(code, compare_floats(code, UNORDERED, right, right, EXACT), left, both)
+    is_nan = compare_floats(code, UNORDERED, left, left, EXACT)
+    code.bind(op.result, select(code, is_nan, right, either))
+
+
+UNORDERED = 14  # the predicate `uno` of llvm.fcmp
+NUMBERS: dict[type[Operation], tuple[str, Combine]] = {
+    arith.MaxnumfOp: ("llvm.maxnum", maximum),
+    arith.MinnumfOp: ("llvm.minnum", minimum),
+}
+
+
 def lower_with_false(code: Code, op: Operation) -> None:
     """%b = math.absi %a  ->  llvm.call_intrinsic "llvm.abs"(%a, false)"""
     value = code.value(op.operands[0])
@@ -273,6 +295,8 @@ RULES: dict[type[Operation], Rule] = {
     arith.FPToSIOp: lower_truncation,
     math.FmaOp: lower_fma,
     vector.FMAOp: lower_fma,
+    arith.MaxnumfOp: lower_number,
+    arith.MinnumfOp: lower_number,
     arith.MaximumfOp: lower_maximum,
     arith.MinimumfOp: lower_minimum,
     arith.AddiOp: lower_sum,

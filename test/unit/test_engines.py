@@ -152,7 +152,9 @@ def test_who_runs_a_target(target: str, engine: str):
 def test_no_wasmtime(monkeypatch: pytest.MonkeyPatch):
     artifact = small_wasm()
     monkeypatch.setitem(sys.modules, "wasmtime", None)
-    with pytest.raises(RuntimeFault, match="error: WebAssembly runs through wasmtime, which is not installed"):
+    with pytest.raises(
+        RuntimeFault, match="error: WebAssembly runs through wasmtime, which is not installed"
+    ):
         WasmProgram(artifact)
 
 
