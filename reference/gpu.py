@@ -145,11 +145,43 @@ class _Run:
     def watch(self) -> None:
         """Record who touches the buffers that the kernel writes, and all that overlap them."""
         pairs = zip(self.launch.kernel.arguments, self.arguments, strict=True)
-        for argument, buffer in pairs:
-            if isinstance(buffer, Buffer) and argument in self.facts.stored:
-                address = buffer.flat.__array_interface__["data"][0]
-                shadow = Shadow(buffer.flat.size, self.launch.threads)
-                self.launch.shadows.setdefault(address, shadow)
+        spans = [
+            Span.of(buffer, argument in self.facts.stored)
+            for argument, buffer in pairs
+            if isinstance(buffer, Buffer)
+        ]
+        for span in joined(sorted(spans, key=lambda span: span.start)):
+            if span.written:
+                size = (span.end - span.start) // span.unit
+                self.launch.shadows[span.start] = Shadow(size, span.unit, self.launch.threads)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Memory that arguments of a kernel are in: addresses, and the bytes of the least element."""
+
+    start: int
+    end: int
+    unit: int
+    written: bool
+
+    @staticmethod
+    def of(buffer: Buffer, written: bool) -> Span:
+        """Return where a buffer is."""
+        start = buffer.flat.__array_interface__["data"][0]
+        return Span(start, start + buffer.flat.nbytes, buffer.flat.itemsize, written)
+
+
+def joined(spans: Sequence[Span]) -> list[Span]:
+    """Return spans, in order of their starts, of which those are one that overlap."""
+    found: list[Span] = []
+    for span in spans:
+        if found and span.start < found[-1].end:
+            last = found.pop()
+            unit = math.gcd(last.unit, span.unit, span.start - last.start)
+            span = Span(last.start, max(last.end, span.end), unit, last.written or span.written)
+        found.append(span)
+    return found
 
 
 FUNCTIONS: list[type[InterpreterFunctions]] = [GpuFunctions]

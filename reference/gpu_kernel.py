@@ -70,6 +70,7 @@ class Memory:
 
     shadow: Shadow
     start: int
+    parts: int  # cells of an element
 
 
 @dataclass
@@ -81,14 +82,17 @@ class Lanes:
     cells: Numbers
     threads: Numbers
     epochs: Numbers
+    parts: int = 1  # cells of an element, one after the other
 
     def listed(self, value: Any) -> Any:
-        """Return the active lanes' elements of a value."""
+        """Return the active lanes' elements of a value, for each of their cells."""
         flat = np.broadcast_to(value, self.shape).reshape(-1)
-        return flat if self.active is True else flat[self.active]
+        kept = flat if self.active is True else flat[self.active]
+        return kept if self.parts == 1 else np.repeat(kept, self.parts)
 
     def where(self, lane: int) -> Sequence[int]:
-        """Return the place of an active lane in the shape."""
+        """Return the place of an active lane in the shape, by one of its cells."""
+        lane //= self.parts
         if self.active is not True:
             lane = int(np.flatnonzero(self.active)[lane])
         return [int(k) for k in np.unravel_index(lane, self.shape)]
@@ -170,7 +174,8 @@ class Kernel(Nest):
         if memref not in self.shared:
             flat = unwritten(count * size, type_)
             start = self.along(0, np.arange(count) * size)
-            shadow = Shadow(flat.size, self.launch.threads, np.zeros(flat.size, np.bool_))
+            written = np.zeros(flat.size, np.bool_)
+            shadow = Shadow(flat.size, flat.itemsize, self.launch.threads, written)
             self.shadows[_address(flat)] = shadow
             self.shared[memref] = Buffer(flat, start, shape_of(type_)), shadow
         buffer, shadow = self.shared[memref]
@@ -186,14 +191,11 @@ class Kernel(Nest):
 
     def memory(self, buffer: Buffer) -> Memory | None:
         """Return the records of a buffer; None where they tell nothing."""
-        address = _address(buffer.flat)
-        shadow = self.shadows.get(address)
-        if shadow is not None:
-            return Memory(shadow, 0)
+        address, bytes_ = _address(buffer.flat), buffer.flat.itemsize
         for start, shadow in self.shadows.items():
-            offset = (address - start) // buffer.flat.itemsize
+            offset = (address - start) // shadow.unit
             if 0 <= offset < shadow.size:
-                return Memory(shadow, offset)
+                return Memory(shadow, offset, bytes_ // shadow.unit)
         return None
 
     # Accesses
@@ -213,16 +215,16 @@ class Kernel(Nest):
         own = () if value is None else np.shape(value)
         shape = np.broadcast_shapes(np.shape(place), np.shape(mask), own, base)
         active = True if mask is True else np.broadcast_to(mask, shape).reshape(-1)
-        epochs = self.along(0, self.epochs)
-
-        def listed(numbers: Any, inner: bool) -> Numbers:
-            numbers = np.asarray(numbers)
-            full = numbers[..., None] if vector and not inner else numbers
-            flat = np.broadcast_to(full, shape).reshape(-1)
-            return flat if active is True else flat[active]
-
-        cells = listed(np.asarray(place) + memory.start, True)
-        return Lanes(shape, active, cells, listed(self.number, False), listed(epochs, False))
+        parts, none = memory.parts, np.zeros(0, np.int64)
+        lanes = Lanes(shape, active, none, none, none, parts)
+        lanes.cells = lanes.listed(np.asarray(place) * parts + memory.start)
+        if parts > 1:
+            lanes.cells = lanes.cells + np.arange(lanes.cells.size) % parts
+        numbers = (self.number, self.along(0, self.epochs))
+        lanes.threads, lanes.epochs = (
+            lanes.listed(of_thread[..., None] if vector else of_thread) for of_thread in numbers
+        )
+        return lanes
 
     def touch(
         self,
@@ -271,7 +273,7 @@ class Kernel(Nest):
         start = np.asarray(buffer.start)
         where = lanes.where(lane)[: max(start.ndim, 0)]
         first = int(pick(start, lanes.shape[: start.ndim], where)) if start.ndim else int(start)
-        offset = int(lanes.cells[lane]) - memory.start - first
+        offset = (int(lanes.cells[lane]) - memory.start) // memory.parts - first
         return [int(k) for k in np.unravel_index(offset, buffer.shape)] if buffer.shape else []
 
     def read(

@@ -71,13 +71,15 @@ class Record:
 
 @dataclass
 class Shadow:
-    """The records of a buffer's elements.
+    """The records of a buffer's elements, or of parts of them: its cells.
 
+    unit: the bytes of a cell.
     block: the number of threads of a block.
-    written: which elements have a value; None where all have.
+    written: which cells have a value; None where all have.
     """
 
     size: int
+    unit: int
     block: int
     written: NDArray[np.bool_] | None = None
     ops: list[Operation] = field(default_factory=list[Operation])

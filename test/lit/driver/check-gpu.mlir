@@ -1,4 +1,5 @@
 // RUN: nn-opt --check --convert-loop-to-gpu --insert-barriers %s | filecheck %s
+// RUN: nn-opt --check --lower-to-gpu %s | filecheck %s
 // RUN: not nn-opt --check --cse %S/Inputs/missing-barrier.mlir 2>&1 | filecheck %s --check-prefix=RACE
 // RUN: not nn-opt --check --cse %S/Inputs/divergent-barrier.mlir 2>&1 | filecheck %s --check-prefix=DIVERGENT
 // RUN: not nn-opt --check --cse %S/Inputs/out-of-bounds.mlir 2>&1 | filecheck %s --check-prefix=BOUNDS

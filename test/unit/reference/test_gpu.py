@@ -193,3 +193,64 @@ def test_kernels_without_a_function_are_not_run():
     }"""
     with pytest.raises(InterpretationError, match=r"gpu\.launch: a kernel that has no function"):
         run(parse_module(make_context(), text, "k.mlir"), [numbers(4)])
+
+
+def test_arguments_that_overlap_in_part():
+    """Rows of one array: what is written of the second is read of the first."""
+    body = """
+      %t = gpu.thread_id x
+      %v = loop.load %x0[{}] : memref<48xf32>
+      loop.store %v, %x1[%t] : memref<32xf32>
+    """
+    text = """builtin.module attributes {gpu.container_module} {
+      gpu.module @kernels {
+        gpu.func @f(%x0: memref<48xf32>, %x1: memref<32xf32>) kernel {
+          BODY
+          gpu.return
+        }
+      }
+      func.func @main(%x: memref<64xf32>) {
+        %c1 = arith.constant 1 : index
+        %c32 = arith.constant 32 : index
+        %a = loop.view %x : memref<64xf32> to memref<48xf32>
+        %b = loop.view %x offset 32 : memref<64xf32> to memref<32xf32>
+        gpu.launch_func @kernels::@f blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1) args(%a : memref<48xf32>, %b : memref<32xf32>)
+        func.return
+      }
+    }"""
+    for index, races in (("%t", False), ("%t + 8", True)):
+        module = parse_module(make_context(), text.replace("BODY", body.format(index)), "k.mlir")
+        module.verify()
+        if not races:
+            run(module, [numbers(64)])
+            continue
+        with pytest.raises(InterpretationError, match=r"loop.store: data race: .* of %x1"):
+            run(module, [numbers(64)])
+
+
+def test_arguments_of_other_types_overlap():
+    text = """builtin.module attributes {gpu.container_module} {
+      gpu.module @kernels {
+        gpu.func @f(%x0: memref<32xf32>, %x1: memref<64xf16>) kernel {
+          %t = gpu.thread_id x
+          %v = loop.load %x0[%t] : memref<32xf32>
+          %h = arith.truncf %v : f32 to f16
+          loop.store %h, %x1[2 * %t + 1] : memref<64xf16>
+          gpu.return
+        }
+      }
+      func.func @main(%x: memref<64xf32>) {
+        %c1 = arith.constant 1 : index
+        %c32 = arith.constant 32 : index
+        %a = loop.view %x : memref<64xf32> to memref<32xf32>
+        %b = loop.view %x offset OFFSET : memref<64xf32> to memref<64xf16>
+        gpu.launch_func @kernels::@f blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1) args(%a : memref<32xf32>, %b : memref<64xf16>)
+        func.return
+      }
+    }"""
+    run(parse_module(make_context(), text.replace("OFFSET", "32"), "k.mlir"), [numbers(64)])
+    module = parse_module(make_context(), text.replace("OFFSET", "16"), "k.mlir")
+    with pytest.raises(InterpretationError) as caught:
+        run(module, [numbers(64)])
+    expected = "thread (0, 0, 0) writes element [1] of %x1, which thread (16, 0, 0) reads"
+    assert expected in str(caught.value)
