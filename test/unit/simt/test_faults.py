@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tools
@@ -260,3 +262,13 @@ def test_vectors_have_no_operators():
     )
     with pytest.raises(Broken, match=r"kernels\.cu:1:\d+: error: invalid operands"):
         compile_cuda(text)
+
+
+def test_a_run_gives_its_memory_back(program: Program):
+    """A process may have some 65,000 mappings, and tests many programs."""
+    count = lambda: len(Path("/proc/self/maps").read_text().splitlines())  # noqa: E731
+    go(program, "all_add", "y")
+    before = count()
+    go(program, "all_add", "y")
+    assert count() < before + 10
+    assert before < 10_000

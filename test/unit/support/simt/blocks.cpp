@@ -58,6 +58,7 @@ bool backwards;
 void (*kernel)(void**);
 void** arguments;
 char* stacks;
+unsigned stack_count;
 char *shared_end, *dynamic;  // up to a page that nobody may touch
 char message[1024];
 sigjmp_buf landing;
@@ -193,24 +194,25 @@ void run_grid() {
   }
 }
 
-void make_stacks() {
+// Systems allow a process some 65,000 mappings, and there may be many libraries like this.
+void make_stacks(unsigned count) {
+  if (count <= stack_count) return;
+  free_stacks();
   size_t each = kStack + kGuard;
-  stacks = static_cast<char*>(mmap(nullptr, kMostThreads * each, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  for (unsigned k = 0; k < kMostThreads; ++k) mprotect(stacks + k * each, kGuard, PROT_NONE);
+  stacks = static_cast<char*>(map_memory(count * each));
+  stack_count = count;
+  for (unsigned k = 0; k < count; ++k) mprotect(stacks + k * each, kGuard, PROT_NONE);
 }
 
 void make_shared_memory() {
-  auto* memory = static_cast<char*>(mmap(nullptr, kMostShared + kGuard, PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  shared_end = memory + kMostShared;
+  shared_end = static_cast<char*>(map_memory(kMostShared + kGuard)) + kMostShared;
   mprotect(shared_end, kGuard, PROT_NONE);
 }
 
 void make_threads() {
-  if (!stacks) make_stacks();
   unsigned count = block_size.x * block_size.y * block_size.z;
   if (count == 0 || count > kMostThreads) fail("a block has 1 to %u threads", kMostThreads);
+  make_stacks(count);
   threads.resize(count);
   warps.clear();
   for (unsigned k = 0; k < count; ++k) {
@@ -239,6 +241,20 @@ void make_shared(size_t bytes) {
 }
 
 }  // namespace
+
+void free_stacks() {
+  if (stacks) munmap(stacks, stack_count * (kStack + kGuard));
+  stacks = nullptr;
+  stack_count = 0;
+}
+
+void* map_memory(size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory != MAP_FAILED) return memory;
+  perror("mmap");
+  abort();
+}
 
 char* dynamic_shared() { return dynamic; }
 

@@ -237,8 +237,7 @@ const char* describe(const void* address) {
 // Return memory for an array, right before or right behind a page that nobody may touch.
 SIMT_PUBLIC void* simt_array(size_t bytes, const char* name, int at_end) {
   size_t page = simt::page(), inside = (bytes + page) / page * page;
-  auto* mapping = static_cast<char*>(mmap(nullptr, inside + 2 * page, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* mapping = static_cast<char*>(simt::map_memory(inside + 2 * page));
   mprotect(mapping, page, PROT_NONE);
   mprotect(mapping + page + inside, page, PROT_NONE);
   char* begin = mapping + page;
@@ -265,7 +264,9 @@ SIMT_PUBLIC void simt_protect(void* array) {
   }
 }
 
+// Give back all memory of runs.
 SIMT_PUBLIC void simt_free_arrays() {
+  simt::free_stacks();
   simt::last_found = nullptr;
   for (simt::Region& region : simt::regions) {
     if (region.mapping) munmap(region.mapping, region.mapped);

@@ -8,6 +8,10 @@ namespace simt {
 
 extern bool watching;
 
+// Return new pages; there is no program without.
+void* map_memory(size_t bytes);
+void free_stacks();
+
 void watch_shared(char* begin, size_t bytes, const char* name);
 void forget_shared();
 
