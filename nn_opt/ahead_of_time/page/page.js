@@ -93,7 +93,10 @@ function element(tag, text, properties = {}) {
 }
 
 function show(outputs) {
-  const parts = outputs.map((values, k) => (model.classes === k ? top(values) : table(values, model.outputs[k])));
+  const parts = outputs.map((values, k) => {
+    const info = model.outputs[k];
+    return model.classes === k ? top(values) : isPicture(info) ? picture(values, info) : table(values, info);
+  });
   $("results").replaceChildren(...parts);
   $("results").hidden = false;
 }
@@ -120,6 +123,30 @@ function top(values) {
     list.append(row);
   }
   return list;
+}
+
+/* Images that a model makes: planes of one or three colours, the least number black, the most white. */
+function isPicture({ dtype, shape: [batch, channels, height, width, ...more] }) {
+  const fits = batch === 1 && (channels === 1 || channels === 3) && more.length === 0;
+  return Boolean(model.image) && fits && dtype.startsWith("float") && Math.min(height, width) >= 8;
+}
+
+function picture(values, info) {
+  const [, channels, height, width] = info.shape, area = height * width;
+  const canvas = element("canvas", undefined, { width, height }), pen = canvas.getContext("2d");
+  const pixels = pen.createImageData(width, height);
+  const least = values.reduce((a, b) => Math.min(a, b)), most = values.reduce((a, b) => Math.max(a, b));
+  const scale = most > least ? 255 / (most - least) : 0;
+  for (let k = 0; k < area; k++) {
+    for (let c = 0; c < 3; c++) pixels.data[4 * k + c] = (values[(c % channels) * area + k] - least) * scale;
+    pixels.data[4 * k + 3] = 255;
+  }
+  pen.putImageData(pixels, 0, 0);
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", `The image ${info.name}`);
+  const figure = element("figure");
+  figure.append(canvas, element("figcaption", `${info.name}: from ${shown(least)}, black, to ${shown(most)}, white`));
+  return figure;
 }
 
 const LONGEST = 200; // rows of a table

@@ -128,6 +128,25 @@ def test_whole_pixels_with_channels_last(browser: Chromium, tmp_path: Path):
     assert "20 by 12 pixels; red, green, blue: whole numbers" in browser.text("#formula")
 
 
+def test_images_that_a_model_makes(browser: Chromium, tmp_path: Path):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[1,3,12,20] x) => (float[1,3,12,20] y) { y = Neg(x) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "negative.onnx")
+    page = tmp_path / "negative.html"
+    assert main([str(tmp_path / "negative.onnx"), "--target", "js", "-o", str(page)]) == 0
+    browser.open(page.as_uri())
+    x, y = computed(browser)
+    np.testing.assert_allclose(y, -x)
+    pixels = browser.run(
+        "[...document.querySelector('figure canvas').getContext('2d')"
+        ".getImageData(0, 0, 20, 12).data]"
+    )
+    wanted = 255 * (y - y.min()) / (y.max() - y.min())
+    shown = np.array(pixels).reshape(-1, 4)[:, :3].T.reshape(-1)
+    np.testing.assert_allclose(shown, wanted, atol=1)
+    assert browser.text("figcaption").startswith("y: from ")
+
+
 def test_an_image_is_dropped(browser: Chromium, image_page: str, mobilenet: Sample):
     browser.open(image_page)
     computed(browser)
