@@ -27,6 +27,11 @@ _MACHINES = {
         "PAUSE_TYPE": "@llvm.aarch64.hint(i32)",
         "FUTEX": "98",
     },
+    "riscv64": {  # a hint for spinning came with a later extension
+        "PAUSE": "@llvm.donothing()",
+        "PAUSE_TYPE": "@llvm.donothing()",
+        "FUTEX": "98",
+    },
 }
 _lock = threading.Lock()
 
@@ -49,7 +54,7 @@ def has_pool(machine: str) -> bool:
 
 
 def pool_text(machine: str) -> str:
-    """Return the pool's LLVM IR for Linux on a machine: x86_64 or aarch64.
+    """Return the pool's LLVM IR for Linux on a machine of the table above.
 
     Raises: RuntimeFault for any other.
     """

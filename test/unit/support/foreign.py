@@ -118,7 +118,7 @@ def run_foreign(
     linker, emulator = tools.need(machine.linker), tools.need(machine.emulator[0])
     lowered = lower(module, machine.target)
     manifest = lowered.manifest
-    interface = Interface("model", manifest, 1, "{}", hosted=lowered.machine.has_threads)
+    interface = Interface("model", manifest, 2, "{}", hosted=lowered.machine.has_threads)
     code = variant(lowered.text, lowered.machine, manifest)
     data = library_object([code], lowered.machine, lowered.weights, interface)
     (folder / "model.o").write_bytes(data)
@@ -128,6 +128,7 @@ def run_foreign(
     for k, info in enumerate(manifest.inputs):
         (folder / f"x{k}").write_bytes(np.ascontiguousarray(feeds[info.name]).tobytes())
     linking = [linker, "-O1", "-o", "main", "main.c", "model.o", *machine.flags, "-lm"]
+    linking += ["-lpthread"] * lowered.machine.has_threads
     subprocess.run(linking, cwd=folder, check=True)
     command = [emulator, *machine.emulator[1:], "./main"]
     done = subprocess.run(
