@@ -6,7 +6,7 @@ EXTRAS ?= test,dev,docs,models
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types unit lit browser system-tools docs bench bench-compilers clean
+.PHONY: help run test check lint types unit lit browser system-tools docs bench bench-gpu bench-compilers clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -62,6 +62,10 @@ bench: $(STAMP)  ## measure against the peers, in turns: on one core, on two, la
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench --threads 2
 	$(BIN)/python -m bench.operators --json docs/bench-operators.json
+
+bench-gpu: $(STAMP)  ## measure on a CUDA device, beside PyTorch where that is installed
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m bench.gpu
 
 bench-compilers: $(STAMP)  ## measure beside PyTorch, IREE, TVM and tinygrad (2 GB of packages)
 	$(BIN)/python -m pip install --quiet --editable '.[bench,bench-compilers]'

@@ -114,13 +114,17 @@ def first_device() -> tuple[str, int, int]:
 
 
 class CudaDevice(Device):
-    """The default stream of the first CUDA device, with the kernels of a text."""
+    """A stream of the first CUDA device, with the kernels of a text.
+
+    `stream` is the default one, unless somebody sets a stream of his own.
+    """
 
     alignment = ALIGNMENT
     dlpack_type: ClassVar[int | None] = CUDA
 
     def __init__(self, text: str) -> None:
         self.name, self.machine, self._context = first_device()
+        self.stream: int | None = None
         self._use()
         code = compile_text(text, self.machine)
         module = _VOID()
@@ -149,7 +153,7 @@ class CudaDevice(Device):
     def copy(self, source: Slice, target: Slice) -> None:
         if source.size:
             places = target.handle.pointer + target.offset, source.handle.pointer + source.offset
-            call("cuMemcpyDtoDAsync_v2", *places, source.size, None)
+            call("cuMemcpyDtoDAsync_v2", *places, source.size, self.stream)
 
     def launch(
         self, kernel: Kernel, grid: tuple[int, int, int], arguments: Sequence[Slice]
@@ -157,7 +161,7 @@ class CudaDevice(Device):
         pointers = [Pointer(part.handle.pointer + part.offset) for part in arguments]
         table = (_VOID * max(len(pointers), 1))(*map(ctypes.addressof, pointers))
         function = self._function(kernel.symbol)
-        call("cuLaunchKernel", function, *grid, *kernel.block, 0, None, table, None)
+        call("cuLaunchKernel", function, *grid, *kernel.block, 0, self.stream, table, None)
 
     def _function(self, name: str) -> ctypes.c_void_p:
         if name not in self._functions:

@@ -151,12 +151,16 @@ class DeviceProgram:
             outputs[buffer.name] = DeviceArray(
                 self.device, handle, buffer.shape, buffer.numpy_dtype
             )
+        self.enqueue(memory)
+        return outputs
+
+    def enqueue(self, memory: Mapping[str, Handle]) -> None:
+        """Have the device do all steps, in memory that each buffer has; return before they end."""
         for step, numbers in self.plan.run():
             if isinstance(step, Copy):
                 self._copy(step, numbers, memory)
             else:
                 self._launch(step, numbers, memory)
-        return outputs
 
     def _input(self, buffer: Buffer, value: Any) -> Handle:
         """Return an input's memory on the device, which is copied there only from elsewhere."""
