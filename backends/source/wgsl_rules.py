@@ -134,7 +134,7 @@ def on_unsigned(forms: tuple[str, str, str]) -> Rule:
     return rule
 
 
-def call(name: str) -> Rule:
+def builtin(name: str) -> Rule:
     """Return the rule for a function of the language."""
     return lambda language, op, operands: f"{name}({', '.join(operands)})"
 
@@ -281,7 +281,7 @@ RULES: dict[type[Operation], Rule] = {
     **common_rules.RULES,
     **{op: wrapping(forms) for op, forms in WRAPPING.items()},
     **{op: on_unsigned(forms) for op, forms in UNSIGNED.items()},
-    **{op: call(name) for op, name in FUNCTIONS.items()},
+    **{op: builtin(name) for op, name in FUNCTIONS.items()},
     **{op: helper(name) for op, name in HELPERS.items()},
     arith.CmpiOp: compare_integers,
     arith.CmpfOp: compare_floats,
@@ -304,5 +304,5 @@ RULES: dict[type[Operation], Rule] = {
 VECTOR_RULES: dict[type[Operation], Rule] = {
     **{op: common_rules.infix(symbol) for op, symbol in common_rules.INFIX_FLOAT.items()},
     arith.NegfOp: common_rules.negate,
-    **{op: call(name) for op, name in FUNCTIONS.items()},
+    **{op: builtin(name) for op, name in FUNCTIONS.items()},
 }

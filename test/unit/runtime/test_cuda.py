@@ -119,6 +119,36 @@ def test_faults_of_the_driver_are_named(fake: None):
         cuda.call("cuModuleGetFunction", ctypes.byref(ctypes.c_void_p()), None, b"nothing")
 
 
+STATUSES = """
+cuInit: status 999
+cuDeviceGetCount: status 999
+cuDeviceGet: status 999
+cuDeviceGetName: status 999
+cuDeviceGetAttribute: status 999
+cuDevicePrimaryCtxRetain: status 999
+cuCtxSetCurrent: status 999
+cuCtxSynchronize: status 999
+cuModuleLoadData: status 999
+cuModuleGetFunction: status 999
+cuMemAlloc_v2: status 999
+cuMemcpyHtoD_v2: status 999
+cuMemcpyDtoH_v2: status 999
+cuMemcpyDtoDAsync_v2: status 999
+cuLaunchKernel: status 999
+""".split("\n")[1:-1]
+
+
+@pytest.mark.parametrize("words", STATUSES)
+def test_a_status_that_the_driver_has_no_words_for(words: str, monkeypatch: pytest.MonkeyPatch):
+    class Refusing:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_: 0 if name == "cuGetErrorString" else 999
+
+    monkeypatch.setattr(cuda, "library", Refusing)
+    with pytest.raises(DeviceError, match=f"error: {words}"):
+        cuda.call(words.split(":")[0])
+
+
 def test_no_driver(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cuda, "LIBRARY", "libcuda-that-is-nowhere.so.1")
     _forget()

@@ -59,6 +59,27 @@ CASES = [
         "the CUDA backend has no fragments of i8\n  hint: multiply f16, sum f32 or f16",
     ),
     (
+        "cuda",
+        T + "%h = arith.constant 1.0 : f16\n"
+        '%m = gpu.subgroup_mma_constant_matrix %h : !gpu.mma_matrix<16x16xf16, "COp">\n'
+        '%n = gpu.subgroup_mma_elementwise addf %m, %m : (!gpu.mma_matrix<16x16xf16, "COp">,'
+        ' !gpu.mma_matrix<16x16xf16, "COp">) -> !gpu.mma_matrix<16x16xf16, "COp">',
+        "f32",
+        "the CUDA backend has no addf of fragments of f16\n  hint: store the fragment, and comp",
+    ),
+    (
+        "cuda",
+        T + "%h = arith.constant 1.0 : f16\n"
+        '%a = gpu.subgroup_mma_constant_matrix %h : !gpu.mma_matrix<16x16xf16, "AOp">\n'
+        '%b = gpu.subgroup_mma_constant_matrix %h : !gpu.mma_matrix<16x16xf16, "BOp">\n'
+        '%m = gpu.subgroup_mma_constant_matrix %h : !gpu.mma_matrix<16x16xf16, "COp">\n'
+        "%n = gpu.subgroup_mma_compute %a, %b, %m {a_transpose}"
+        ' : !gpu.mma_matrix<16x16xf16, "AOp">, !gpu.mma_matrix<16x16xf16, "BOp">'
+        ' -> !gpu.mma_matrix<16x16xf16, "COp">',
+        "f32",
+        "the CUDA backend has no products of transposed fragments\n  hint: transpose what is lo",
+    ),
+    (
         "wgsl",
         T + "%v = loop.view %x0 : memref<4xf32> to memref<4xi32>",
         "f32",
