@@ -72,3 +72,44 @@ func.func @fused_loop_around(%x: memref<3x2xf32>, %y: memref<6xf32>) attributes 
   }
   func.return
 }
+
+// A shared buffer lies outside of threads and keeps what an iteration around all accesses fills; its
+// rows have the length that `align` asks for.
+// CHECK-LABEL: @shared_tile_of_all_threads
+func.func @shared_tile_of_all_threads(%x: memref<32x16xf32>, %y: memref<32x16xf32>) attributes {num_outputs = 1 : i64} {
+  loop.for %b = 0 to 4 block_x {
+    // CHECK: %[[T:.*]] = loop.alloc "t" : memref<4x9xf32, "shared">
+    %t = loop.alloc "t" {align = array<i64: 8, 1>} : memref<32x16xf32, "shared">
+    loop.for %i = 0 to 8 thread_x {
+      loop.for %k = 0 to 4 {
+        loop.for %j = 0 to 4 {
+          %a = loop.load %x[8 * %b + %i, 4 * %k + %j] : memref<32x16xf32>
+          // CHECK: loop.store %a, %[[T]][%j, %i] : memref<4x9xf32, "shared">
+          loop.store %a, %t[4 * %k + %j, 8 * %b + %i] : memref<32x16xf32, "shared">
+        }
+        loop.for %j = 0 to 4 {
+          // CHECK: loop.load %[[T]][%{{.*}}, -1 * %i + 7] : memref<4x9xf32, "shared">
+          %a = loop.load %t[4 * %k + %j, 8 * %b + 7 - %i] : memref<32x16xf32, "shared">
+          loop.store %a, %y[8 * %b + %i, 4 * %k + %j] : memref<32x16xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// What an iteration reads before it is filled, may come from the one before.
+// CHECK-LABEL: @shared_and_kept
+func.func @shared_and_kept(%x: memref<16xf32>, %y: memref<16xf32>) attributes {num_outputs = 1 : i64} {
+  loop.for %b = 0 to 1 block_x {
+    // CHECK: loop.alloc "t" : memref<16xf32, "shared">
+    %t = loop.alloc "t" : memref<16xf32, "shared">
+    loop.for %k = 0 to 16 {
+      %a = loop.load %t[%k] : memref<16xf32, "shared">
+      loop.store %a, %y[%k] : memref<16xf32>
+      %c = loop.load %x[%k] : memref<16xf32>
+      loop.store %c, %t[%k] : memref<16xf32, "shared">
+    }
+  }
+  func.return
+}

@@ -76,3 +76,21 @@ func.func @places(%x: memref<8x8xf32>, %r: memref<8xi32>, %y: memref<8x8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A guard on whose side lanes never differ: 100 places in vectors of 4.
+// CHECK-LABEL: @guard_of_whole_vectors
+func.func @guard_of_whole_vectors(%x: memref<100xf32>, %y: memref<100xf32>) {
+  loop.for %i = 0 to 32 {
+    loop.for %l = 0 to 4 vector {
+      // CHECK:      loop.if (-4 * %i + 99 >= 0) {
+      loop.if (99 - 4 * %i - %l >= 0) {
+        // CHECK-NEXT: loop.load %x[4 * %i] : memref<100xf32>, vector<4xf32>
+        %a = loop.load %x[4 * %i + %l] : memref<100xf32>
+        loop.store %a, %y[4 * %i + %l] : memref<100xf32>
+      }
+    }
+  }
+  func.return
+}

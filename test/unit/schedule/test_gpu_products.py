@@ -184,6 +184,11 @@ def test_every_tile_is_right(tile: ProductTile, monkeypatch: pytest.MonkeyPatch)
     assert_close(run_opencl(module, inputs_of(text))[0], text)
 
 
+def test_whole_vectors_are_loaded_or_none(kernels: dict[str, ModuleOp]):
+    text = print_kernels(kernels["whole vectors"], language_named("opencl")).text
+    assert re.search(r"< 36 \? \*\(__global const float4 \*\).*: \(float4\)\(0\.0f\)", text)
+
+
 def test_tiles_suit_the_product_and_the_device():
     webgpu, cuda = (target_named(name).gpu for name in ("webgpu", "cuda"))
     assert webgpu is not None
