@@ -31,6 +31,8 @@ ELSEWHERE = {
     "seconds",  # of programs in bench/
     "threads",
     "sweep",
+    "small",
+    "out",
     "json",
     "output",
 }
