@@ -29,6 +29,7 @@ from nn_opt.ir.target import Target
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 
 SECTION = "nn-opt"
+DEBUG = "!llvm.dbg.cu"  # names the lines of a module's instructions
 STACK_BYTES = 1 << 20
 MOST_BYTES = 1 << 32  # of a memory with 32-bit addresses
 # What code of float64 calls of the C library; engines have it in their own. Of float32 it is two.
@@ -55,7 +56,7 @@ def wasm_module(text: str, manifest: Manifest, target: Target) -> bytes:
         )
     public = ["run", *_places(manifest)]
     code = emit_linked([text, _glue(manifest)], public, target)
-    linked = link(code, public)
+    linked = link(code, public, debug_info=DEBUG in text)
     return linked + custom_section(SECTION, json.dumps(description(manifest)).encode())
 
 
@@ -116,8 +117,8 @@ define void @run() {
 """
 
 
-def link(code: bytes, exports: Sequence[str]) -> bytes:
-    """Return the module made of an object file.
+def link(code: bytes, exports: Sequence[str], *, debug_info: bool = False) -> bytes:
+    """Return the module made of an object file; profilers find the names of its functions there.
 
     Raises: DiagnosticError.
     """
@@ -127,7 +128,8 @@ def link(code: bytes, exports: Sequence[str]) -> bytes:
         source.write_bytes(code)
         allowed.write_text("\n".join(IMPORTED), encoding="ascii")
         command = [
-            *(*linker, "--no-entry", "-O2", "--strip-all", "--gc-sections", "--stack-first"),
+            *(*linker, "--no-entry", "-O2", "--gc-sections", "--stack-first"),
+            *([] if debug_info else ["--strip-debug"]),
             *("-z", f"stack-size={STACK_BYTES}", f"--allow-undefined-file={allowed}"),
             *(f"--export={name}" for name in exports),
             *(str(source), "-o", str(made)),
