@@ -83,7 +83,7 @@ def compile(
     >>> model(numpy.float32([-1, 0, 2])).tolist()
     [0.0, 0.0, 2.0]
     """
-    count = thread_count(threads)
+    count = thread_count(threads) if not engine_of(target) else 1  # engines have one
     builder = Builder(origin_of(source), target, dims or {}, shapes or {}, open_cache(cache))
     builder.progress = progress
     builder.options = f"winograd={winograd} precision={precision}"

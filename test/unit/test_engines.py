@@ -66,6 +66,7 @@ def need(target: str) -> None:
 def test_engines_compute_what_numpy_does(target: str):
     need(target)
     model = nn_opt.compile(nn_opt.parse(SMALL), target=target, cache=False)
+    assert model.threads == 1
     first, second = model(X, H)
     again, _ = model(X, H)
     wanted = expected()
@@ -128,6 +129,9 @@ def test_a_module_describes_itself():
     own = [data for kind, data in sections(small_wasm().code) if kind == 0]
     content = own[-1]
     assert 2 not in kinds  # no imports
+    lines = build_for(WASM, nn_opt.parse(SMALL), "wasm", "", debug_info=True).code
+    assert b".debug_line" in lines
+    assert b".debug_line" not in small_wasm().code
     assert b"softmax" in small_wasm().code  # names of functions, for profilers
     assert content[:7] == b"\6nn-opt"
     assert b'"export": "output1"' in content
