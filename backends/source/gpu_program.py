@@ -55,7 +55,8 @@ class GpuProgram:
         self.kernels = kernels_of(module)
         self.launches = launches_of(module)
         self.symbols: dict[str, str] = {}
-        if not self.kernels:
+        # A model that only copies has been lowered, too.
+        if not self.kernels and gpu.CONTAINER not in module.attributes:
             problem = "has no gpu.module with kernels"
             raise PassFailedException(complaint(module, problem, hint=language.first))
 
@@ -67,8 +68,8 @@ class GpuProgram:
         kernels = [self.print_kernel(kernel) for kernel in self.kernels]
         tables = "".join(f"{table}\n" for table in self.tables)
         text = "\n".join([*([tables] if tables else []), *kernels])
-        head = self.language.head(plain(self.title), text)
-        return KernelSource(self.language.flag, f"{head}\n{text}", self.symbols)
+        head = self.language.head(plain(self.title), text).rstrip("\n")
+        return KernelSource(self.language.flag, f"{head}\n\n{text}", self.symbols)
 
     def print_kernel(self, kernel: gpu.FuncOp) -> str:
         """Return one kernel, with a comment that names its nodes."""

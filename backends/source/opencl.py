@@ -29,7 +29,7 @@ KEYWORDS = frozenset(
     lgamma log log10 log1p log2 logb mad mad24 max min mix mul24 nan native_exp nextafter normalize
     popcount pow pown powr prefetch printf radians remainder remquo rhadd rint rootn rotate round
     rsqrt select shuffle sign signbit sin sincos sinh sinpi smoothstep sqrt step tan tanh tgamma
-    trunc upsample vec_step vload4 vstore4 wait_group_events INFINITY NAN MAXFLOAT M_PI""".split()
+    trunc upsample vec_step main vload4 vstore4 wait_group_events INFINITY NAN MAXFLOAT M_PI""".split()
 )
 _BITS = {
     ("f32", "i32"): "as_int",
