@@ -48,7 +48,7 @@ def _schedule_contraction(schedule: Schedule, block: BlockOp, gpu: Gpu) -> None:
     product = product_of(block)
     if product is not None and product.rows:
         schedule_product(schedule, block, product, gpu)
-    elif product is not None and is_vector_product(block, product):
-        schedule_vector_product(schedule, block, product, gpu)
     elif is_direct(block):
         schedule_direct(schedule, block, gpu)
+    elif product is not None and is_vector_product(block, product):
+        schedule_vector_product(schedule, block, product, gpu)

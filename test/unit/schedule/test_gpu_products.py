@@ -86,7 +86,7 @@ KERNELS = {
     "depthwise": conv("1x4x8x6", "4x1x3x3", "1x4x8x6", 4, window(1, 1, 1, 4)),
     "groups": conv("2x4x6x6", "6x2x3x3", "2x6x3x3", 6, window(2, 1, 1, 2)),
     "vector": matmul("1x70", "70x40", "1x40"),
-    "vectors": matmul("3x1x33", "3x33x20", "3x1x20"),
+    "vectors": matmul("3x1x70", "3x70x20", "3x1x20"),
     "transposed vector": matmul("3x33", "33", "3"),
 }
 
@@ -159,6 +159,20 @@ def test_threads_of_a_block_do_not_race(name: str, kernels: dict[str, ModuleOp])
 def test_a_device_computes_it(name: str, kernels: dict[str, ModuleOp]):
     arrays = inputs_of(KERNELS[name])
     assert_close(run_opencl(kernels[name], arrays)[0], KERNELS[name])
+
+
+@tools.needs("opencl")
+@pytest.mark.parametrize("dtype", ["i8", "i32", "f16", "bf16"])
+def test_other_numbers(dtype: str):
+    text = matmul("12x20", "20x24", "12x24", dtype)
+    module = parse_module(make_context(), text, "product.mlir")
+    rng = np.random.default_rng(5)
+    arrays = [rng.integers(-2, 3, array.shape).astype(array.dtype) for array in inputs_of(text)]
+    x, w, r = (array.astype(np.int64) for array in arrays)
+    kernel = lowered(text, "lower-to-loops lower-to-gpu")
+    (result,) = run_opencl(kernel, arrays)
+    np.testing.assert_array_equal(result.astype(np.int64), x @ w + r)  # exact in all of them
+    assert result.dtype == run(module, arrays)[0].dtype
 
 
 @tools.needs("opencl")
