@@ -15,7 +15,7 @@ from nn_opt.dialects import gpu, loop
 from nn_opt.ir.statistics import Statistic
 from nn_opt.passes.thread_conflicts import NEVER, Counter, Meeting, Relation
 from nn_opt.passes.thread_races import Names, refuse_hazard, refuse_races, writes_the_same
-from nn_opt.passes.thread_touches import Reader, Touch, is_thread
+from nn_opt.passes.thread_touches import Reader, Touch, is_uniform
 
 BARRIERS = Statistic("insert-barriers", "barriers", "barriers inserted")
 
@@ -105,7 +105,9 @@ class Placement:
         self, op: Operation, before: list[Pending], *, uniform: bool
     ) -> tuple[list[Pending], bool]:
         """Insert barriers into a loop or branch, and before it if that needs one."""
-        inside = uniform and not (isinstance(op, loop.IfOp) and any(map(is_thread, op.indices)))
+        inside = uniform and not (
+            isinstance(op, loop.IfOp) and not all(map(is_uniform, op.indices))
+        )
         body = op.regions[0].block
         after, waits = self.scan(body, [], uniform=inside)
         if isinstance(op, loop.ForOp) and op.trips > 1:

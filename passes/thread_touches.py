@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from nn_opt.dialects import gpu, loop
@@ -178,11 +179,11 @@ def _lanes(op: Operation) -> tuple[int, int]:
     return (op.elements, 1) if isinstance(op, gpu.AsyncCopyOp) else (1, 1)
 
 
-def is_thread(value: SSAValue) -> bool:
-    """Return whether a value is another one in each thread."""
-    return isinstance(value.owner, gpu.ThreadIdOp | gpu.LaneIdOp)
-
-
-def is_variable(value: SSAValue) -> bool:
-    """Return whether a value is the variable of a loop."""
-    return isinstance(value, BlockArgument) and isinstance(value.block.parent_op(), loop.ForOp)
+def is_uniform(value: SSAValue) -> bool:
+    """Return whether a value is surely the same in all threads of a block, wherever all come."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        return isinstance(owner.parent_op(), loop.ForOp)
+    if isinstance(owner, gpu.BlockIdOp | gpu.GridDimOp | gpu.BlockDimOp | arith.ConstantOp):
+        return True
+    return isinstance(owner, loop.ApplyOp) and all(map(is_uniform, owner.operands))

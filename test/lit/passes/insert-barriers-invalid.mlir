@@ -77,3 +77,25 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// What is loaded may differ from thread to thread.
+
+gpu.module @kernels {
+  gpu.func @data(%n: memref<1xi64>, %y: memref<8xf32>) kernel attributes {known_block_size = array<i32: 8, 1, 1>} {
+    %tx = gpu.thread_id x
+    %s = loop.alloc "s" : memref<8xf32, "shared">
+    %k = loop.load %n[0] : memref<1xi64>
+    %j = arith.index_cast %k : i64 to index
+    loop.if (%j - 1 >= 0) {
+      %a = loop.load %y[%tx] : memref<8xf32>
+      // expected-note @+1 {{the other access is here}}
+      loop.store %a, %s[%tx] : memref<8xf32, "shared">
+      // expected-error @+1 {{thread 7 reads 's'[0] after thread 0 writes it, and not all threads come here}}
+      %b = loop.load %s[7 - %tx] : memref<8xf32, "shared">
+      loop.store %b, %y[%tx] : memref<8xf32>
+    }
+    gpu.return
+  }
+}
