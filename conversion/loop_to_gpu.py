@@ -55,8 +55,8 @@ class ConvertLoopToGpuPass(ModulePass):
             host.convert(host.function.body.block)
             host.drop_unused()
         _dissolve_calls(op, hosts)
+        op.attributes[gpu.CONTAINER] = UnitAttr()
         if kernels.functions:
-            op.attributes[gpu.CONTAINER] = UnitAttr()
             module = kernels.module()
             module.location = op.location
             first = op.body.block.first_op

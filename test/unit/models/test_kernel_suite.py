@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
 import tools
 from gpu_lowering import lowered
@@ -29,6 +30,23 @@ def test_oclgrind_finds_nothing(tmp_path: Path) -> None:
 def test_both_orders_of_threads_are_right(language: str) -> None:
     """Races, reads of what nobody wrote and accesses out of bounds are faults, too."""
     assert_right(run_on_fibers(lowered(suite(), language), list(feeds().values()), language))
+
+
+COPIES = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[4] x) => (float[4] y, float[2, 2] z) {
+  y = Identity(x)
+  s = Constant<value_ints = [2, 2]>()
+  z = Reshape(x, s)
+}"""
+
+
+@tools.needs("opencl")
+def test_a_model_may_have_no_kernels() -> None:
+    x = np.arange(4, dtype=np.float32)
+    model = nn_opt.compile(onnx.parser.parse_model(COPIES), target="opencl", cache=False)
+    results = model.run({"x": x})
+    np.testing.assert_array_equal(results["y"], x)
+    np.testing.assert_array_equal(results["z"], x.reshape(2, 2))
 
 
 FAULTY = """
