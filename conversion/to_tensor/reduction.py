@@ -90,8 +90,8 @@ def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
 
 
 def accumulator(dtype: Attribute, combiner: str) -> Attribute:
-    """Return the type that a reduction runs in: sums of half floats are single."""
-    return working(dtype) if combiner in ("add", "mul") else dtype
+    """Return the type that a reduction runs in: half floats are compared and added as single."""
+    return dtype if combiner in ("or", "and") else working(dtype)
 
 
 def reduce_axes(
