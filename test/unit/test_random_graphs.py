@@ -1,4 +1,4 @@
-"""Random small graphs, compiled for this machine, against onnxruntime."""
+"""Random small graphs, compiled for this machine and as kernels, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
+import tools
+from gpu_lowering import lowered
 from gpu_threads import on_threads
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from onnx_text import Array, in_onnxruntime, relative_error
+from simt_device import run_on_fibers
 
 import nn_opt
 
@@ -234,3 +237,22 @@ def test_random_graphs_on_threads_of_a_gpu_agree_with_onnxruntime(
     for result, want in zip(on_threads(model, inputs), expected, strict=True):
         assert result.shape == want.shape
         assert relative_error(result, want) < TOLERANCE, onnx.printer.to_text(model)
+
+
+@tools.needs("clang++-19", "g++")
+@settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(graphs())
+def test_random_graphs_as_kernels(made: tuple[onnx.ModelProto, dict[str, Array]]) -> None:
+    """As CUDA text on fibers, which find races and accesses out of bounds."""
+    model, inputs = made
+    if not model.graph.output:
+        return
+    results = run_on_fibers(lowered(model, "cuda", inputs), list(inputs.values()), "cuda")
+    for got, want in zip(results, in_onnxruntime(model, inputs), strict=True):
+        assert got.shape == want.shape
+        assert relative_error(got, want) < TOLERANCE, onnx.printer.to_text(model)
