@@ -121,8 +121,9 @@ def main() -> int:
 
 def fetch(names: Sequence[str]) -> int:
     """Install what apt knows of these packages, and say what it does not know."""
+    # One source of several may be away: what is asked for may come from the others.
+    subprocess.run([*APT, "update"], check=False, stdout=subprocess.DEVNULL)
     try:
-        subprocess.run([*APT, "update"], check=True, stdout=subprocess.DEVNULL)
         strange = unknown(names)
         install([name for name in names if name not in strange])
     except subprocess.CalledProcessError as error:
