@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from nn_opt.backends.llvm.text import LITERALS, Text, then_label
 from nn_opt.backends.llvm.words import mangled, symbol, type_word
 from nn_opt.dialects.llvm import (
+    AtomicRMWOp,
     ExtractElementOp,
     FCmpOp,
     FPToSIOp,
@@ -175,6 +176,11 @@ def store(p: Text, op: llvm.StoreOp) -> str:
     return f"  store {p.typed(op.value)}, {p.typed(op.ptr)}{_aligned(op.alignment)}"
 
 
+def atomic(p: Text, op: AtomicRMWOp) -> str:
+    word = op.kind.removeprefix("_")
+    return p.define(op, f"atomicrmw {word} {p.typed(op.ptr)}, {p.typed(op.val)} {op.order}")
+
+
 def allocate(p: Text, op: llvm.AllocaOp) -> str:
     word = type_word(op.elem_type)
     return p.define(op, f"alloca {word}, {p.typed(op.size)}{_aligned(op.alignment)}")
@@ -297,6 +303,7 @@ RULES: dict[type[Operation], Rule] = {
     llvm.LoadOp: load,
     llvm.StoreOp: store,
     llvm.AllocaOp: allocate,
+    AtomicRMWOp: atomic,
     llvm.CallIntrinsicOp: intrinsic,
     llvm.CallOp: call,
     llvm.BrOp: jump,

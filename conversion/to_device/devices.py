@@ -34,6 +34,7 @@ class Device:
     words: Mapping[type[Operation], str]
     number: Number
     barrier: Callable[[Code], None]
+    atomics: Mapping[gpu.AtomicKind, str]
     subgroups: bool = False
 
 
@@ -77,6 +78,23 @@ def _opencl_barrier(code: Code) -> None:
     code.act(llvm.CallOp("_Z7barrierj", code.number(FENCES, i32)))
 
 
+INTEGER_ATOMICS = {
+    gpu.AtomicKind.AddI: "add",
+    gpu.AtomicKind.Assign: "xchg",
+    gpu.AtomicKind.MaxS: "max",
+    gpu.AtomicKind.MaxU: "umax",
+    gpu.AtomicKind.MinS: "min",
+    gpu.AtomicKind.MinU: "umin",
+    gpu.AtomicKind.AndI: "_and",
+    gpu.AtomicKind.OrI: "_or",
+    gpu.AtomicKind.XorI: "_xor",
+}
+FLOAT_ATOMICS = {
+    gpu.AtomicKind.AddF: "fadd",
+    gpu.AtomicKind.MaxNumF: "fmax",
+    gpu.AtomicKind.MinNumF: "fmin",
+}
+
 PTX = Device(
     "ptx",
     "ptx_kernelcc",
@@ -91,6 +109,7 @@ PTX = Device(
     },
     number=_register,
     barrier=_ptx_barrier,
+    atomics={**INTEGER_ATOMICS, **FLOAT_ATOMICS},
     subgroups=True,
 )
 SPIRV = Device(
@@ -108,6 +127,7 @@ SPIRV = Device(
     },
     number=_builtin,
     barrier=_opencl_barrier,
+    atomics=INTEGER_ATOMICS,
 )
 DEVICES = {device.name: device for device in (PTX, SPIRV)}
 

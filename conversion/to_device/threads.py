@@ -11,14 +11,18 @@ from xdsl.dialects.builtin import Float32Type, i32
 from xdsl.ir import Operation, SSAValue
 
 from nn_opt.conversion.to_device.devices import Device, no_rule, special
+from nn_opt.conversion.to_llvm.addressing import element_pointer, evaluate_expr
 from nn_opt.conversion.to_llvm.code import Code, Rule
 from nn_opt.conversion.to_llvm.indices import Form
 from nn_opt.conversion.to_llvm.intrinsics import intrinsic
 from nn_opt.dialects import gpu
-from nn_opt.ir.affine import Range
+from nn_opt.dialects.llvm import AtomicRMWOp
+from nn_opt.ir.affine import Range, flat_form
+from nn_opt.ir.types import element_type, shape_of
 
 ALL = -1  # the mask of all lanes
 LANES = 32
+ANY: Range = (-(1 << 62), 1 << 62)
 NUMBERS = (gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, gpu.GridDimOp, gpu.GlobalIdOp)
 # Of a shuffle: its word in PTX, and the lane at which a group of lanes ends it.
 MODES = {
@@ -34,6 +38,7 @@ def rules_for(device: Device, kernel: gpu.FuncOp) -> Mapping[type[Operation], Ru
     rules: dict[type[Operation], Rule] = {
         gpu.BarrierOp: partial(_lower_barrier, device),
         gpu.ReturnOp: _lower_return,
+        gpu.AtomicOp: partial(_lower_atomic, device),
         **dict.fromkeys(NUMBERS, partial(_lower_number, device, kernel)),
     }
     if device.subgroups:
@@ -79,6 +84,23 @@ def _lower_barrier(device: Device, code: Code, op: gpu.BarrierOp) -> None:
 def _lower_return(code: Code, op: gpu.ReturnOp) -> None:
     """gpu.return  ->  llvm.return"""
     code.act(code.make(llvm.ReturnOp, ()))
+
+
+def _lower_atomic(device: Device, code: Code, op: gpu.AtomicOp) -> None:
+    """atomicrmw, which orders nothing but its own place"""
+    kind, buffer = device.atomics.get(op.kind.data), code.buffers.get(op.memref)
+    if kind is None or buffer is None:
+        raise no_rule(op, device)
+    shape = shape_of(op.memref)
+    place = flat_form(op.map.data.results, shape, [ANY] * len(op.indices)).expr()
+    form = evaluate_expr(code, place, op.indices)
+    pointer = element_pointer(code, buffer.pointer, element_type(op.memref), form)
+    made = AtomicRMWOp(kind, pointer, code.value(op.value))
+    made.location = op.location
+    code.act(made)
+    code.places[made.res] = (code.depth, True)
+    code.bind(op.result, made.res)
+    code.forget_loads(buffer.root)
 
 
 def _lower_shuffle(device: Device, code: Code, op: gpu.ShuffleOp) -> None:

@@ -111,6 +111,8 @@ def written(op: Operation) -> Sequence[SSAValue]:
     match op:
         case loop.StoreOp():
             return [op.memref]
+        case _ if op.name == "gpu.atomic":  # without the dialect, which CPUs do not need
+            return [op.operands[1]]
         case loop.CopyOp():
             return [op.target]
         case func.CallOp():

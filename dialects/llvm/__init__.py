@@ -8,6 +8,7 @@ from xdsl.dialects.llvm import LLVM_CALLING_CONVS
 from xdsl.ir import Dialect
 
 from nn_opt.dialects.llvm.address import FLAGS, GEPOp
+from nn_opt.dialects.llvm.atomic import AtomicRMWOp
 from nn_opt.dialects.llvm.ops import (
     ExtractElementOp,
     FCmpOp,
@@ -22,6 +23,7 @@ from nn_opt.dialects.llvm.ops import (
 __all__ = [
     "FLAGS",
     "LLVM",
+    "AtomicRMWOp",
     "ExtractElementOp",
     "FCmpOp",
     "FPToSIOp",
@@ -33,9 +35,19 @@ __all__ = [
     "bool_like",
 ]
 
-LLVM_CALLING_CONVS |= {"ptx_kernelcc", "spir_kernelcc"}  # which kernels of devices have
+LLVM_CALLING_CONVS.update(("ptx_kernelcc", "spir_kernelcc"))  # which kernels of devices have
 
-OURS = [ExtractElementOp, PoisonOp, UIToFPOp, FPToSIOp, FPToUIOp, FCmpOp, SelectOp, GEPOp]
+OURS = [
+    AtomicRMWOp,
+    ExtractElementOp,
+    PoisonOp,
+    UIToFPOp,
+    FPToSIOp,
+    FPToUIOp,
+    FCmpOp,
+    SelectOp,
+    GEPOp,
+]
 _NAMES = {op.name for op in OURS}
 
 LLVM = Dialect(

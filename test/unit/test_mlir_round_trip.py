@@ -141,6 +141,8 @@ def test_our_llvm_dialect_adds_what_mlir_has():
         %q = llvm.getelementptr inbounds|nuw %x[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
         %t = llvm.trunc %i overflow<nsw> : i64 to i32
         %u = llvm.add %i, %i overflow<nuw> : i64
+        %y = llvm.atomicrmw add %x, %i monotonic : !llvm.ptr, i64
+        %z = llvm.atomicrmw _xor %x, %i seq_cst : !llvm.ptr, i64
         llvm.return
       }"""
     round_trip([parsed(text)])

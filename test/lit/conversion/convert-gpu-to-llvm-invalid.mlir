@@ -16,3 +16,13 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @float(%x: memref<32xf32>, %v: f32) kernel {
+    // expected-error@+1 {{gpu.atomic: --convert-gpu-to-llvm has no rule for this operation on spirv}}
+    %old = gpu.atomic addf %v, %x[0] : memref<32xf32>
+    gpu.return
+  }
+}

@@ -50,3 +50,23 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// Atomics order nothing but their own place.
+// CHECK-LABEL: llvm.func ptx_kernelcc @atomics
+// CHECK:      llvm.atomicrmw umax %{{.*}}, %{{.*}} monotonic : !llvm.ptr<1>, i32
+// CHECK:      %[[OLD:.*]] = llvm.atomicrmw xchg %{{.*}}, %{{.*}} monotonic : !llvm.ptr<3>, i32
+// CHECK:      llvm.store %[[OLD]]
+// SPIRV:      llvm.atomicrmw umax
+gpu.module @kernels {
+  gpu.func @atomics(%x: memref<4x8xi32>) kernel attributes {known_block_size = array<i32: 8, 1, 1>} {
+    %t = gpu.thread_id x
+    %tile = loop.alloc "tile" : memref<8xi32, "shared">
+    %v = loop.load %x[1, %t] : memref<4x8xi32>
+    %a = gpu.atomic maxu %v, %x[0, %t floordiv 2] : memref<4x8xi32>
+    %b = gpu.atomic assign %v, %tile[%t] : memref<8xi32, "shared">
+    loop.store %b, %x[2, %t] : memref<4x8xi32>
+    gpu.return
+  }
+}

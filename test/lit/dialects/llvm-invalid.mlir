@@ -13,3 +13,11 @@ llvm.func @chooses(%m: vector<8xi1>, %u: vector<4xf32>) {
   %a = llvm.select %m, %u, %u : vector<8xi1>, vector<4xf32>
   llvm.return
 }
+
+// -----
+
+func.func @atomic(%p: !llvm.ptr, %v: i32) {
+  // expected-error@+1 {{llvm.atomicrmw: its kind has the number 77, which stands for none}}
+  %a = "llvm.atomicrmw"(%p, %v) <{bin_op = 77 : i64, ordering = 2 : i64}> : (!llvm.ptr, i32) -> i32
+  func.return
+}

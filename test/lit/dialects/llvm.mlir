@@ -3,7 +3,7 @@
 
 // What xDSL's dialect lacks, or has for scalars only.
 // CHECK-LABEL: llvm.func @lanes
-llvm.func @lanes(%u: vector<4xf32>, %i: i64, %p: !llvm.ptr, %o: vector<4xi32>) {
+llvm.func @lanes(%u: vector<4xf32>, %i: i64, %p: !llvm.ptr, %o: vector<4xi32>, %x: f32) {
   // CHECK: llvm.extractelement %u[%i : i64] : vector<4xf32>
   %a = llvm.extractelement %u[%i : i64] : vector<4xf32>
   // CHECK: llvm.fcmp "olt" %u, %u : vector<4xf32>
@@ -12,6 +12,8 @@ llvm.func @lanes(%u: vector<4xf32>, %i: i64, %p: !llvm.ptr, %o: vector<4xi32>) {
   %c = llvm.select %b, %u, %u : vector<4xi1>, vector<4xf32>
   // CHECK: llvm.getelementptr %p[%o] : (!llvm.ptr, vector<4xi32>) -> vector<4x!llvm.ptr>, f32
   %d = llvm.getelementptr %p[%o] : (!llvm.ptr, vector<4xi32>) -> vector<4x!llvm.ptr>, f32
+  // CHECK: llvm.atomicrmw fadd %p, %x monotonic : !llvm.ptr, f32
+  %f = llvm.atomicrmw fadd %p, %x monotonic : !llvm.ptr, f32
   // CHECK: llvm.getelementptr inbounds %p[%i, 3] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<4 x f32>
   %e = llvm.getelementptr inbounds %p[%i, 3] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<4 x f32>
   llvm.return
