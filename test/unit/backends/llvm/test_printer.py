@@ -82,6 +82,8 @@ LINES = [
     "llvm.getelementptr inbounds %p[-3] : (!llvm.ptr) -> !llvm.ptr, f32",
     "llvm.getelementptr %p[%o] : (!llvm.ptr, vector<4xi32>) -> vector<4x!llvm.ptr>, f32",
     "llvm.load %p {alignment = 4} : !llvm.ptr -> vector<4xf32>",
+    "llvm.atomicrmw fadd %p, %x monotonic : !llvm.ptr, f32",
+    "llvm.atomicrmw _xor %p, %i seq_cst : !llvm.ptr, i64",
     "llvm.alloca %i x f32 {alignment = 64 : i64} : (i64) -> !llvm.ptr",
     'llvm.call_intrinsic "llvm.maximum"(%x, %y) : (f32, f32) -> f32',
     'llvm.call_intrinsic "llvm.smax"(%i, %j) : (i64, i64) -> i64',
@@ -131,6 +133,24 @@ def accepted(text: str) -> str:
 def test_llvm_accepts_an_op_with_a_result(line: str):
     printed = print_module(module(f"%r = {line}\n    llvm.return"))
     accepted(printed)
+
+
+def test_llvm_accepts_kernels_and_memory_of_devices():
+    text = """
+  llvm.mlir.global internal @tile() {addr_space = 3 : i32, alignment = 16} : !llvm.array<8 x i8>
+  llvm.func ptx_kernelcc @f(%x: !llvm.ptr<1>) {
+    %t = llvm.mlir.addressof @tile : !llvm.ptr<3>
+    %v = llvm.load %t {alignment = 4} : !llvm.ptr<3> -> f32
+    llvm.store %v, %x {alignment = 4} : f32, !llvm.ptr<1>
+    llvm.return
+  }
+  llvm.func spir_kernelcc @g() {
+    llvm.return
+  }"""
+    shown = accepted(print_module(parse_module(make_context(), text, "test.mlir")))
+    assert "define ptx_kernel void @f(ptr addrspace(1)" in shown
+    assert "define spir_kernel void @g()" in shown
+    assert "@tile = internal addrspace(3) global [8 x i8] undef, align 16" in shown
 
 
 @pytest.mark.parametrize("line", ACTIONS)
