@@ -19,7 +19,7 @@ from nn_opt.schedule.defaults.facts import (
     readers,
     step,
 )
-from nn_opt.schedule.defaults.gpu.grids import bind_elements, fuse_all
+from nn_opt.schedule.defaults.gpu.grids import bind_blocks, bind_elements, fuse_all
 from nn_opt.schedule.defaults.gpu.groups import is_plain
 from nn_opt.schedule.defaults.gpu.product_tiles import (
     BANKS,
@@ -225,9 +225,9 @@ def _bind_tiles(
 def _bind_grid(schedule: Schedule, batch: list[ForOp], row: ForOp, column: ForOp, gpu: Gpu) -> None:
     """Bind batches, rows and columns of blocks to a grid, or all along x where others are full."""
     wide = [loop for loop in batch if loop.trips > 1]
-    count = math.prod(loop.trips for loop in wide)
-    if row.trips > gpu.grid[1] or count > gpu.grid[2]:
-        schedule.bind(fuse_all(schedule, [*batch, row, column]), ForKind.BLOCK_X)
+    counts = column.trips, row.trips, math.prod(loop.trips for loop in wide)
+    if any(count > most for count, most in zip(counts, gpu.grid, strict=True)):
+        bind_blocks(schedule, fuse_all(schedule, [*batch, row, column]), gpu)
         return
     schedule.bind(column, ForKind.BLOCK_X)
     schedule.bind(row, ForKind.BLOCK_Y)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from nn_opt.dialects import gpu
 from nn_opt.dialects.loop import ForOp
 from nn_opt.ir.parsing import make_context, parse_module
 from nn_opt.ir.resources import Array
-from nn_opt.ir.target import set_target, target_named
+from nn_opt.ir.target import GPUS, set_target, target_named
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.pipelines import expand
 from nn_opt.reference import run
@@ -159,6 +160,17 @@ def test_threads_of_a_block_do_not_race(name: str, kernels: dict[str, ModuleOp])
 def test_a_device_computes_it(name: str, kernels: dict[str, ModuleOp]):
     arrays = inputs_of(KERNELS[name])
     assert_close(run_opencl(kernels[name], arrays)[0], KERNELS[name])
+
+
+@tools.needs("opencl")
+def test_a_grid_that_is_too_small_is_fused(monkeypatch: pytest.MonkeyPatch):
+    target = target_named("opencl")
+    assert target.gpu is not None
+    small = replace(target, gpu=replace(target.gpu, grid=(2, 65535, 1)))
+    monkeypatch.setitem(GPUS, "opencl", small)
+    text = KERNELS["batches"]
+    module = lowered(text, "lower-to-loops lower-to-gpu")
+    assert_close(run_opencl(module, inputs_of(text))[0], text)
 
 
 @tools.needs("opencl")
