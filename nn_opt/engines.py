@@ -116,9 +116,10 @@ def _kernels(
     plan, weights = plan_launches(module, source, signature_of(module))
     parts = [source.text.encode(), plan.to_json().encode()]
     block = pack(weights.arrays, weights.offsets, weights.size)
-    sizes = {
+    sizes: dict[str, Any] = {
         "arena_bytes": sum(buffer.size for buffer in plan.with_role("arena")),
         "weight_bytes": weights.size,
         "object_sizes": tuple(map(len, parts)),
+        "launches": plan.launches,
     }
     return Artifact(replace(manifest, **sizes), b"".join(parts), block)

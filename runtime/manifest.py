@@ -80,6 +80,7 @@ class Manifest:
     arena_plan: tuple[Region, ...] = ()
     external: Mapping[str, str] | None = None  # weight files beside the model: name to SHA-256
     object_sizes: tuple[int, ...] = ()  # bytes of each object file in the code; () for one
+    launches: int = 0  # kernels that a call launches on a device
 
     @property
     def is_static(self) -> bool:
@@ -149,3 +150,5 @@ def _check_types(manifest: Manifest) -> None:
     for name, value in sizes:
         if not (type(value) is int and 0 <= value < 1 << 48):
             raise ManifestError(f"{name} is {value!r}, expected a number of bytes")
+    if type(manifest.launches) is not int or manifest.launches < 0:
+        raise ManifestError(f"launches is {manifest.launches!r}, expected a number of launches")

@@ -154,6 +154,11 @@ class Model:
         return Memory(manifest.arena_bytes, manifest.weight_bytes, manifest.arena_plan)
 
     @property
+    def launches(self) -> int:
+        """How many kernels a call launches on a device, 0 on the CPU; sizes as for `memory`."""
+        return self._at(self._known(), self._programs).manifest.launches
+
+    @property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels that a call runs, in order; sizes as for `memory`."""
         return self._at(self._known(), self._programs).manifest.kernels

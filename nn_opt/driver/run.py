@@ -70,6 +70,8 @@ def _run(argv: list[str]) -> None:
     console = _console()
     console.print(f"{Path(options.model).name}: compiled, loaded and run once in {ready:.2f} s")
     _print_factors(console, model)
+    if model.launches:
+        console.print(f"Launches: {model.launches} kernels a call")
     _print_outputs(console, outputs)
     if options.save_outputs:
         _save(options.save_outputs, outputs)

@@ -101,6 +101,12 @@ def test_products_of_narrow_numbers_are_said(tmp_path, capsys):
     assert "Products: int8 in 1 kernel(s), float32 in 1 kernel(s)" in capsys.readouterr().out
 
 
+@tools.needs("opencl")
+def test_run_says_how_many_kernels_a_call_launches(model, capsys):
+    nn_run([model, "--dim", "N=3", "--target", "opencl", "--repeat", "1"])
+    assert "Launches: 1 kernels a call" in capsys.readouterr().out
+
+
 def test_profile(model, capsys):
     assert nn_run([model, "--shape", "x=4x16", "--repeat=2", "--profile"]) == 0
     out = capsys.readouterr().out

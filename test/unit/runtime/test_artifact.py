@@ -104,6 +104,9 @@ def test_the_fault_of_a_manifest_is_said():
         text.replace(b'"arena_bytes": 24', b'"arena_bytes": -1'): (
             "arena_bytes is -1, expected a number of bytes"
         ),
+        text.replace(b'"launches": 0', b'"launches": "2"'): (
+            "launches is '2', expected a number of launches"
+        ),
         b"1": "not a manifest: ",
     }
     for content, reason in faults.items():

@@ -216,6 +216,7 @@ def test_a_model_on_a_device(target: str, tmp_path: Any):
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
     (wanted,) = interpret(nn_opt.parse(TEXT), [x])
     np.testing.assert_allclose(model(x), wanted, rtol=1e-6)
+    assert model.launches > 0
     made = model.run_on_device({"arg0": x})["result0"]
     assert isinstance(made, DeviceArray)
     (twice,) = interpret(nn_opt.parse(TEXT), [wanted])
@@ -223,6 +224,7 @@ def test_a_model_on_a_device(target: str, tmp_path: Any):
     np.testing.assert_allclose(further.numpy(), twice, rtol=1e-5)
     again = nn_opt.compile(nn_opt.parse(TEXT), target=target, cache=tmp_path)
     np.testing.assert_array_equal(again(x), model(x))
+    assert again.launches == model.launches
     with pytest.raises(TypeError, match="input 'arg0' has dtype float64, expected float32"):
         model.run_on_device({"arg0": x.astype(np.float64)})
     with pytest.raises(TypeError, match="input 'arg0' is a list, expected an array"):
@@ -237,6 +239,7 @@ def test_what_has_no_device():
     with pytest.raises(DeviceError, match="error: no kernels in metal run from here: Apple's own"):
         nn_opt.compile(nn_opt.parse(TEXT), target="metal", cache=False)
     model = nn_opt.compile(nn_opt.parse(TEXT), cache=False)
+    assert model.launches == 0
     with pytest.raises(RuntimeFault, match="error: the target has no device of its own"):
         model.run_on_device({"arg0": np.zeros((3, 4), np.float32)})
     with pytest.raises(nn_opt.DiagnosticError, match="error: no deterministic code for target 'op"):
