@@ -285,9 +285,17 @@ REFUSALS: list[tuple[str, Script, str]] = [
     (ORDERED, lambda s: s.vectorize(s.axes("sum")[2]), "%k runs an ordered axis"),
     (MATMUL, lambda s: s.vectorize(s.axes("matmul")[0]), "%m is not innermost"),
     (MATMUL, lambda s: s.parallel(s.axes("matmul")[2]), "%k carries the reduction of 'matmul'"),
-    (MATMUL, lambda s: s.bind(s.axes("matmul")[2], "block_x"), "%k carries the reduction of"),
+    (
+        MATMUL,
+        lambda s: s.bind(s.axes("matmul")[2], "block_x"),
+        "bind: loop %k carries the reduction of 'matmul'",
+    ),
     (ORDERED, lambda s: s.bind(s.axes("sum")[2], "thread_x"), "%k carries the reduction of 'sum'"),
-    (MATMUL, lambda s: s.bind(s.axes("matmul")[0], "warp"), "%m is bound to 'warp'"),
+    (
+        MATMUL,
+        lambda s: s.bind(s.axes("matmul")[0], "warp"),
+        "bind: %m is bound to 'warp', expected one of block_x, block_y",
+    ),
     (SOFTMAX, lambda s: s.inline("sum"), "inline: stage 'sum' accumulates its value"),
     (MATMUL, lambda s: s.inline("matmul"), "does not write one buffer of its own"),
     (SOFTMAX, lambda s: s.compute_at("exp", s.axes("div")[0]), "'sum' reads 'exp' outside %i"),
@@ -415,16 +423,19 @@ def test_bind_keeps_blocks_around_threads():
     schedule = Schedule(function)
     m, n, _ = schedule.axes("matmul")
     schedule.bind(m, "thread_x")
-    with pytest.raises(PassFailedException, match="%n is inside %m, which is bound to thread_x"):
+    with pytest.raises(
+        PassFailedException, match="bind: %n is inside %m, which is bound to thread"
+    ):
         schedule.bind(n, "block_x")
 
 
 def test_bind_refuses_blocks_that_write_the_same():
     _, _, function = loops(SOFTMAX)
     schedule = Schedule(function)
-    schedule.compute_at("exp", schedule.axes("sum")[1])
-    with pytest.raises(PassFailedException, match="carries the reduction of 'sum'"):
-        schedule.bind(schedule.axes("sum")[1], "block_y")
+    schedule.compute_at("max", schedule.axes("exp")[1])
+    message = "bind: all iterations of %k write the same of 'max'"
+    with pytest.raises(PassFailedException, match=message):
+        schedule.bind(schedule.axes("exp")[1], "block_y")
 
 
 def test_fission_keeps_together_what_belongs_together():
