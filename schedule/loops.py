@@ -213,10 +213,8 @@ def _require_blocks(loop: ForOp, how: ForKind) -> None:
     for outer in loops_around(loop):
         if outer.how.is_thread or outer.how is how:
             name = loop_name(outer)
-            problem = (
-                f"bind: {loop_name(loop)} is inside {name}, which is bound to {outer.how.value}"
-            )
-            refuse(loop, problem, hint="blocks are around threads, each dimension once")
+            problem = f"{loop_name(loop)} is inside {name}, which is bound to {outer.how.value}"
+            refuse(loop, f"bind: {problem}", hint="blocks are around threads, each dimension once")
     for block in blocks_in(loop):
         if not kinds_bound(loop, block) and loop.trips > 1 and not writes_inside(block, loop):
             problem = f"all iterations of {loop_name(loop)} write the same of {block.stage.data!r}"
