@@ -48,6 +48,7 @@ from nn_opt.runtime.weights import Pack, pack_weights
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 INFER = "infer-shapes"
 OPTIMIZE, TO_LOOPS = "optimize-graph", "lower-to-loops"  # what all code begins with
+TO_GPU = "lower-to-gpu"
 SAME_BITS = ("x86_64", "aarch64")  # processors that round all sums and products alike
 
 # The levels of `Model.ir`, each by the pass after which the module is printed.
@@ -225,25 +226,45 @@ def level_text(
 
     Raises: DiagnosticError for an unknown level.
     """
-    passes = expand(COMPILE, options)
+    machine = target_named(target)
+    passes, levels, emitted = _levels(machine, options)
     names = [step.name for step in passes]
-    last = LEVELS.get(level, level)
-    if level not in (SOURCE_LEVEL, *EMITTED) and last not in names:
-        known = ", ".join([SOURCE_LEVEL, *LEVELS, *EMITTED])
+    last = levels.get(level, level)
+    if level not in (SOURCE_LEVEL, *emitted) and last not in names:
+        known = ", ".join([SOURCE_LEVEL, *levels, *emitted])
         raise DiagnosticError(
             f"error: no level {level!r}\n  hint: the levels are {known}; or name a pass"
         )
     if level == SOURCE_LEVEL:
         return print_module(module)
-    count = len(names) if level in EMITTED else len(names) - names[::-1].index(last)
-    machine = target_named(target)
+    count = len(names) if level in emitted else len(names) - names[::-1].index(last)
     with quiet_collector():
         _lower(module, plan_of(machine, deterministic=deterministic), Watch(None), passes[:count])
     if level == "llvm-ir":
         return print_llvm(module, debug_info=debug_info)
     if level == "asm":
         return emit_assembly(print_llvm(module, debug_info=debug_info), machine)
+    if machine.gpu is not None and level == machine.gpu.language:
+        return _kernels_text(module)
     return print_module(module)
+
+
+def _levels(
+    machine: Target, options: str
+) -> tuple[list[ModulePass], dict[str, str], tuple[str, ...]]:
+    """Return all passes for a machine, its levels, and what is emitted in the end."""
+    if machine.gpu is None:
+        return expand(COMPILE, options), LEVELS, EMITTED
+    passes = [*expand(OPTIMIZE, options), *expand(TO_LOOPS), *expand(TO_GPU)]
+    levels = {name: last for name, last in LEVELS.items() if name != "llvm"}
+    return passes, {**levels, "gpu": "gpu-verify"}, (machine.gpu.language,)
+
+
+def _kernels_text(module: ModuleOp) -> str:
+    from nn_opt.backends.source.gpu_languages import language_of
+    from nn_opt.backends.source.gpu_program import print_kernels
+
+    return print_kernels(module, language_of(module)).text
 
 
 def _lower(

@@ -19,6 +19,7 @@ LIMITS = (
     "max-storage-buffer-binding-size",
     "max-storage-buffers-per-shader-stage",
 )
+FEATURES = {"subgroup"}  # for texts that pass values from lane to lane
 OFFSETS = 256  # WebGPU, minStorageBufferOffsetAlignment: the default
 
 
@@ -45,7 +46,8 @@ def device() -> Any:
     if adapter is None:
         raise DeviceError(f"error: there is no WebGPU adapter\n  hint: {DRIVER}")
     return adapter.request_device_sync(
-        required_limits={name: adapter.limits[name] for name in LIMITS}
+        required_features=sorted(FEATURES & set(adapter.features)),
+        required_limits={name: adapter.limits[name] for name in LIMITS},
     )
 
 

@@ -25,7 +25,7 @@ from nn_opt.backends.source.printer import (
 from nn_opt.dialects import loop
 from nn_opt.ir.affine import Range, linear
 from nn_opt.ir.diagnostics import complaint
-from nn_opt.ir.types import element_type, is_vector, lanes_of, memory_space, shape_of
+from nn_opt.ir.types import element_type, is_vector, lanes_of, memory_space, shape_of, vector_type
 
 MOST_ELEMENTS = (1 << 31) - 1  # of a buffer: an index has 32 bits
 
@@ -51,6 +51,7 @@ class KernelPrinter(FunctionPrinter):
     buffers: dict[SSAValue, Buffer] = field(default_factory=dict[SSAValue, Buffer])
     lanes: dict[SSAValue, list[str]] = field(default_factory=dict[SSAValue, list[str]])
     waiting: dict[SSAValue, WaitingLanes] = field(default_factory=dict[SSAValue, WaitingLanes])
+    of_vectors: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])  # variables
     ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
     on_vectors: Statement = field(kw_only=True)  # prints an op whose values are vectors
     grouped: Callable[[GpuLanguage, SSAValue, int], int] = field(kw_only=True)
@@ -121,10 +122,24 @@ class KernelPrinter(FunctionPrinter):
         self.check_type(op, type_)
         stem = self.names.fresh_stem(op.result.name_hint, op.buffer.data)
         self.variables[op.result] = stem
-        used = sorted({place for access in accesses for place in fixed_places(access)})
-        names = [f"{stem}{place}" for place in used]
+        places = {place for access in accesses for place in fixed_places(access)}
+        lanes = self.lanes_of_variables(accesses)
+        if lanes > 1:
+            self.of_vectors[op.result] = lanes
+            type_ = vector_type(lanes, type_)
+        names = [f"{stem}{number}" for number in sorted({place // lanes for place in places})]
         self.say(self.language.define_variables(names, type_))
         return True
+
+    def lanes_of_variables(self, accesses: Sequence[loop.LoadOp | loop.StoreOp]) -> int:
+        """Return how many elements a variable has, if all accesses are of such whole vectors."""
+        lanes = {lanes_of(access.accessed) or 1 for access in accesses}
+        (count, *more) = lanes or {1}
+        if more or count == 1 or any(access.step != 1 for access in accesses):
+            return 1
+        whole = all(fixed_places(access)[0] % count == 0 for access in accesses)
+        can = self.gpu.computes_vectors(element_type(accesses[0].memref), count)
+        return count if whole and can else 1
 
     def place(self, buffer: Buffer, offset: str) -> str:
         """Return where an element is in what the buffer's name stands for."""

@@ -141,6 +141,10 @@ def load(p: KernelPrinter, op: loop.LoadOp) -> None:
     """loop.load %m[%i] : .., vector<4xf32>  ->  one vector, several, or each element"""
     element, count = element_type(op.memref), count_of(op.accessed)
     p.check_type(op, element)
+    if op.memref in p.of_vectors:
+        name = variable(p, op)
+        p.keep(op, name, frozenset({name}))
+        return
     if op.memref in p.variables and is_fixed(op):
         start = linear(flat(op)).constant
         names = [p.element(op.memref, str(start + k * op.step)) for k in range(count)]
@@ -169,6 +173,12 @@ def load(p: KernelPrinter, op: loop.LoadOp) -> None:
         p.vectors[name] = at_once
         lanes += [p.gpu.lane(name, k) for k in range(at_once)]
     p.lanes[op.result] = lanes
+
+
+def variable(p: KernelPrinter, op: loop.LoadOp | loop.StoreOp) -> str:
+    """Return the variable that a vector of a buffer is in."""
+    number = linear(flat(op)).constant // p.of_vectors[op.memref]
+    return f"{p.variables[op.memref]}{number}"
 
 
 def _at_once(p: KernelPrinter, buffer: Buffer | None, element: Attribute, count: int) -> int:
@@ -243,6 +253,11 @@ def store(p: KernelPrinter, op: loop.StoreOp) -> None:
     """loop.store %v, %m[%i] : .., vector<4xf32>  ->  one vector, several, or each element"""
     element, count = element_type(op.memref), count_of(op.value)
     p.check_type(op, element)
+    if op.memref in p.of_vectors:
+        name, text = variable(p, op), p.native(op.value, tight=False)
+        p.before_a_write(frozenset({name}))
+        p.say(f"{name} = {text};")
+        return
     indices, place = p.indices(op.indices), flat(op)
     buffer = p.buffers.get(op.memref)
     at_once = _at_once(p, buffer, element, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Attribute, Operation
 
@@ -14,8 +14,9 @@ from nn_opt.backends.source.c_kernels import CKernels, in_lines
 from nn_opt.backends.source.c_rules import function
 from nn_opt.backends.source.gpu_language import Buffer, KernelHead, Space
 from nn_opt.backends.source.gpu_rules import MATH, ON_VECTORS, RULES, pick_bits, width_of
-from nn_opt.backends.source.language import Rule
+from nn_opt.backends.source.language import Language, Rule
 from nn_opt.dialects.gpu import AtomicKind
+from nn_opt.ir.types import element_type, lanes_of
 
 KEYWORDS = frozenset(
     """auto break case char const constant continue default do double else enum event_t extern
@@ -29,7 +30,8 @@ KEYWORDS = frozenset(
     lgamma log log10 log1p log2 logb mad mad24 max min mix mul24 nan native_exp nextafter normalize
     popcount pow pown powr prefetch printf radians remainder remquo rhadd rint rootn rotate round
     rsqrt select shuffle sign signbit sin sincos sinh sinpi smoothstep sqrt step tan tanh tgamma
-    trunc upsample vec_step main vload4 vstore4 wait_group_events INFINITY NAN MAXFLOAT M_PI""".split()
+    trunc upsample vec_step vload4 vstore4 wait_group_events main INFINITY NAN MAXFLOAT
+    M_PI""".split()
 )
 _BITS = {
     ("f32", "i32"): "as_int",
@@ -46,7 +48,18 @@ _FUSED = """\
 
 
 _RULES: dict[type[Operation], Rule] = {**RULES, arith.BitcastOp: pick_bits(_BITS)}
-_VECTOR_RULES = {**ON_VECTORS, **{op: function(name) for op, name in MATH.items()}}
+
+
+def _fused(language: Language, op: Operation, operands: Sequence[str]) -> str:
+    lanes, kind = lanes_of(op.results[0].type), element_type(op.results[0].type)
+    return f"fused{lanes}_{kind}({', '.join(operands)})"
+
+
+_VECTOR_RULES = {
+    **ON_VECTORS,
+    **{op: function(name) for op, name in MATH.items()},
+    math.FmaOp: _fused,
+}
 _FUNCTIONS = {"q": "static inline ", "float_of": "as_float", "int_of": "as_int"}
 _SPACES = {
     Space.GLOBAL: "__global ",
@@ -62,6 +75,14 @@ _EXTENSIONS = {
 }
 
 
+# ... of vectors: fused4_f32 takes three of four lanes.
+_FUSED_VECTORS = {
+    f"fused{lanes}_{kind}": _FUSED.replace("{fast}", fast)
+    .replace("{T}", f"{word}{lanes}")
+    .replace("fused_{t}", f"fused{lanes}_{kind}")
+    for kind, word, fast in (("f32", "float", "FP_FAST_FMAF"), ("f64", "double", "FP_FAST_FMA"))
+    for lanes in (2, 4, 8, 16)
+}
 _LOOP = """\
 {q}float {name}(volatile {space} float *at, float b) {
   volatile {space} int *const bits = (volatile {space} int *)at;
@@ -93,6 +114,7 @@ class OpenCL(CKernels):
         **loops(_LOOP, {"global": "__global", "shared": "__local"}),
         "fused_f32": _FUSED.replace("{fast}", "FP_FAST_FMAF"),
         "fused_f64": _FUSED.replace("{fast}", "FP_FAST_FMA"),
+        **_FUSED_VECTORS,
         "widened_f16": """\
 {q}float widened_f16(ushort a) { return vload_half(0, (const __private half *)&a); }""",
         "rounded_f16": """\

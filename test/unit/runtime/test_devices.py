@@ -235,6 +235,17 @@ def test_a_model_on_a_device(target: str, tmp_path: Any):
         model.run_on_device({"y": x})
 
 
+@tools.needs("opencl")
+def test_levels_of_a_model_for_a_gpu():
+    model = nn_opt.compile(nn_opt.parse(TEXT), target="opencl", cache=False)
+    assert "gpu.launch_func" in model.ir("gpu")
+    assert "__kernel" in model.ir("opencl")
+    assert "block_x" in model.ir("loop")
+    expected = "error: no level 'llvm'\n  hint: the levels are source, .*, gpu, opencl; or name"
+    with pytest.raises(nn_opt.DiagnosticError, match=expected):
+        model.ir("llvm")
+
+
 def test_what_has_no_device():
     with pytest.raises(DeviceError, match="error: no kernels in metal run from here: Apple's own"):
         nn_opt.compile(nn_opt.parse(TEXT), target="metal", cache=False)

@@ -74,6 +74,22 @@ FEATURES: dict[str, tuple[tuple[str, ...], str, list[str]]] = {
         "loop.store %w, %x1[4 * %t + 1] : memref<32xf32>, vector<4xf32>\n}",
         F32,
     ),
+    "tiles of vectors": (
+        ALL,
+        '%t = gpu.thread_id x\n%s = loop.alloc "s" : memref<2x4xf32, "register">\n'
+        "%c = arith.constant dense<0.5> : vector<4xf32>\nloop.if (7 - %t >= 0) {\n"
+        '%v = loop.load %x0[4 * %t] : memref<32xf32>, vector<4xf32>\n'
+        'loop.store %v, %s[0, 0] : memref<2x4xf32, "register">, vector<4xf32>\n'
+        'loop.store %c, %s[1, 0] : memref<2x4xf32, "register">, vector<4xf32>\n'
+        '%a = loop.load %s[0, 0] : memref<2x4xf32, "register">, vector<4xf32>\n'
+        '%b = loop.load %s[1, 0] : memref<2x4xf32, "register">, vector<4xf32>\n'
+        "%d = math.fma %a, %b, %a : vector<4xf32>\n"
+        'loop.store %d, %s[0, 0] : memref<2x4xf32, "register">, vector<4xf32>\n'
+        '%e = loop.load %s[0, 0] : memref<2x4xf32, "register">, vector<4xf32>\n'
+        "%f = arith.addf %e, %a : vector<4xf32>\n"
+        "loop.store %f, %x1[4 * %t] : memref<32xf32>, vector<4xf32>\n}",
+        F32,
+    ),
     "strides": (
         ALL,
         "%t = gpu.thread_id x\nloop.if (3 - %t >= 0) {\n"
