@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.conversion.to_llvm.intrinsics import call_properties, intrinsic_action
+from nn_opt.conversion.to_llvm.symbols import call
 from nn_opt.dialects import gpu
 from nn_opt.ir.diagnostics import complaint
 
@@ -75,7 +76,7 @@ FENCES = 3  # CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE
 
 def _opencl_barrier(code: Code) -> None:
     code.unit.declare("_Z7barrierj", [i32], None)
-    code.act(llvm.CallOp("_Z7barrierj", code.number(FENCES, i32)))
+    call(code, "_Z7barrierj", [code.number(FENCES, i32)])
 
 
 INTEGER_ATOMICS = {
