@@ -15,7 +15,7 @@ from nn_opt.conversion.to_llvm.machine import POINTER
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import GEPOp
 from nn_opt.ir.literals import scalar_value
-from nn_opt.ir.types import element_type, shape_of, vector_type
+from nn_opt.ir.types import element_type, lanes_of, shape_of, vector_type
 
 
 def lower_gather(code: Code, op: loop.GatherOp) -> None:
@@ -23,7 +23,7 @@ def lower_gather(code: Code, op: loop.GatherOp) -> None:
     shape, lanes = shape_of(op.memref), op.lanes
     wanted = stored_type(op.result.type)
     indices = [code.value(index) for index in op.indices]
-    offsets = flat_offsets(code, indices, shape, lanes)
+    offsets = flat_offsets(code, [_as_index(code, index) for index in indices], shape, lanes)
     pointers = lane_pointers(code, code.buffers[op.memref].pointer, element_type(wanted), offsets)
     mask = code.number(1, vector_type(lanes, i1))
     if op.default is None:
@@ -36,6 +36,14 @@ def lower_gather(code: Code, op: loop.GatherOp) -> None:
     operands = (pointers, mask, otherwise)
     value = intrinsic(code, "llvm.masked.gather", operands, wanted, llvm.FastMathAttr(None))
     code.bind(op.result, from_memory(code, value, op.result.type))
+
+
+def _as_index(code: Code, lanes: SSAValue) -> SSAValue:
+    """Return a vector of indices, 64 bits wide before, as wide as the machine's."""
+    wanted = vector_type(lanes_of(lanes.type) or 1, code.index)
+    if lanes.type == wanted:
+        return lanes
+    return code.share(llvm.TruncOp, (lanes,), wanted, key=wanted)
 
 
 def flat_offsets(
