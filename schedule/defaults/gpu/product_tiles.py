@@ -12,7 +12,7 @@ PAD = 4  # elements between rows of shared memory, so that columns are in other 
 BANKS = 32  # of 4 bytes
 PARTS = (1, 2, 4, 8, 16)  # that blocks of their own sum, for a second kernel to add
 LEAST_STEPS = 8  # of a part
-LAUNCH = 3e7  # terms that a GPU sums while another kernel starts
+LAUNCH = 1e8  # terms that a large GPU sums in the 3 us in which another kernel starts
 STORED = 60  # terms that it sums while it writes a number and reads it again
 
 
