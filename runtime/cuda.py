@@ -59,7 +59,7 @@ def library() -> ctypes.CDLL:
     return found
 
 
-def call(name: str, *arguments: Any) -> None:
+def ask_driver(name: str, *arguments: Any) -> None:
     """Call a function of the driver.
 
     Raises: DeviceError if it reports a fault.
@@ -83,7 +83,7 @@ class Memory:
     def new(cls, size: int) -> Memory:
         """Allocate."""
         pointer = Pointer()
-        call("cuMemAlloc_v2", ctypes.byref(pointer), max(size, 1))
+        ask_driver("cuMemAlloc_v2", ctypes.byref(pointer), max(size, 1))
         made = cls(pointer.value)
         weakref.finalize(made, library().cuMemFree_v2, pointer.value)
         return made
@@ -95,21 +95,21 @@ def first_device() -> tuple[str, int, int]:
 
     Raises: DeviceError without a driver or a device.
     """
-    call("cuInit", 0)
+    ask_driver("cuInit", 0)
     count, device, context = ctypes.c_int(), ctypes.c_int(), _VOID()
-    call("cuDeviceGetCount", ctypes.byref(count))
+    ask_driver("cuDeviceGetCount", ctypes.byref(count))
     if not count.value:
         problem = "error: the CUDA driver knows no device"
         raise DeviceError(f"{problem}\n  hint: nvidia-smi lists what it knows")
-    call("cuDeviceGet", ctypes.byref(device), 0)
+    ask_driver("cuDeviceGet", ctypes.byref(device), 0)
     name = ctypes.create_string_buffer(256)
-    call("cuDeviceGetName", name, len(name), device)
+    ask_driver("cuDeviceGetName", name, len(name), device)
     numbers: list[int] = []
     for attribute in (MAJOR, MINOR):
         number = ctypes.c_int()
-        call("cuDeviceGetAttribute", ctypes.byref(number), attribute, device)
+        ask_driver("cuDeviceGetAttribute", ctypes.byref(number), attribute, device)
         numbers.append(number.value)
-    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    ask_driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
     return name.value.decode(), 10 * numbers[0] + numbers[1], context.value or 0
 
 
@@ -128,14 +128,14 @@ class CudaDevice(Device):
         self._use()
         code = compile_text(text, self.machine)
         module = _VOID()
-        call("cuModuleLoadData", ctypes.byref(module), code)
+        ask_driver("cuModuleLoadData", ctypes.byref(module), code)
         self._module = module
         self._functions: dict[str, ctypes.c_void_p] = {}
         weakref.finalize(self, library().cuModuleUnload, module)
 
     def _use(self) -> None:
         """Let this thread work with the device."""
-        call("cuCtxSetCurrent", self._context)
+        ask_driver("cuCtxSetCurrent", self._context)
 
     def allocate(self, size: int) -> Handle:
         self._use()
@@ -143,17 +143,17 @@ class CudaDevice(Device):
 
     def write(self, handle: Handle, data: Array) -> None:
         if data.nbytes:
-            call("cuMemcpyHtoD_v2", handle.pointer, data.ctypes.data, data.nbytes)
+            ask_driver("cuMemcpyHtoD_v2", handle.pointer, data.ctypes.data, data.nbytes)
 
     def read(self, handle: Handle, target: Array) -> None:
         self._use()
         if target.nbytes:
-            call("cuMemcpyDtoH_v2", target.ctypes.data, handle.pointer, target.nbytes)
+            ask_driver("cuMemcpyDtoH_v2", target.ctypes.data, handle.pointer, target.nbytes)
 
     def copy(self, source: Slice, target: Slice) -> None:
         if source.size:
             places = target.handle.pointer + target.offset, source.handle.pointer + source.offset
-            call("cuMemcpyDtoDAsync_v2", *places, source.size, self.stream)
+            ask_driver("cuMemcpyDtoDAsync_v2", *places, source.size, self.stream)
 
     def launch(
         self, kernel: Kernel, grid: tuple[int, int, int], arguments: Sequence[Slice]
@@ -161,18 +161,18 @@ class CudaDevice(Device):
         pointers = [Pointer(part.handle.pointer + part.offset) for part in arguments]
         table = (_VOID * max(len(pointers), 1))(*map(ctypes.addressof, pointers))
         function = self._function(kernel.symbol)
-        call("cuLaunchKernel", function, *grid, *kernel.block, 0, self.stream, table, None)
+        ask_driver("cuLaunchKernel", function, *grid, *kernel.block, 0, self.stream, table, None)
 
     def _function(self, name: str) -> ctypes.c_void_p:
         if name not in self._functions:
             found = _VOID()
-            call("cuModuleGetFunction", ctypes.byref(found), self._module, name.encode())
+            ask_driver("cuModuleGetFunction", ctypes.byref(found), self._module, name.encode())
             self._functions[name] = found
         return self._functions[name]
 
     def finish(self) -> None:
         self._use()
-        call("cuCtxSynchronize")
+        ask_driver("cuCtxSynchronize")
 
     def borrow(self, pointer: int, owner: object) -> Handle:
         return Memory(pointer, owner)

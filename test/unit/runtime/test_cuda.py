@@ -116,7 +116,7 @@ def test_no_device(fake: None, monkeypatch: pytest.MonkeyPatch):
 def test_faults_of_the_driver_are_named(fake: None):
     cuda.first_device()
     with pytest.raises(DeviceError, match="error: cuModuleGetFunction: named symbol not found"):
-        cuda.call("cuModuleGetFunction", ctypes.byref(ctypes.c_void_p()), None, b"nothing")
+        cuda.ask_driver("cuModuleGetFunction", ctypes.byref(ctypes.c_void_p()), None, b"nothing")
 
 
 STATUSES = """
@@ -146,7 +146,7 @@ def test_a_status_that_the_driver_has_no_words_for(words: str, monkeypatch: pyte
 
     monkeypatch.setattr(cuda, "library", Refusing)
     with pytest.raises(DeviceError, match=f"error: {words}"):
-        cuda.call(words.split(":")[0])
+        cuda.ask_driver(words.split(":")[0])
 
 
 def test_no_driver(monkeypatch: pytest.MonkeyPatch):

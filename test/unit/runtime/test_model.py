@@ -96,9 +96,9 @@ def test_an_output_may_be_an_input(model):
     ("out", "error", "text"),
     [
         ({"z": X}, ValueError, "unknown output 'z'; the outputs are 'y'"),
-        ({"y": X.astype(np.float64)}, TypeError, "'y' has dtype float64, expected float32"),
+        ({"y": X.astype(np.float64)}, TypeError, "output 'y' has dtype float64, expected float32"),
         ({"y": X.T.copy()}, ValueError, r"output 'y' has shape \[3, 2\], expected \[2, 3\]"),
-        ({"y": [1.0]}, TypeError, "'y' has dtype list, expected float32"),
+        ({"y": [1.0]}, TypeError, "output 'y' has dtype list, expected float32"),
         ({"y": np.broadcast_to(np.float32(0), (2, 3))}, ValueError, "output 'y' is read-only"),
     ],
 )
