@@ -18,6 +18,7 @@ BFLOAT = TensorProto.BFLOAT16
 OUTPUTS = {
     "conv": 1e-5,
     "strided": 1e-5,
+    "scattered": 1e-5,
     "softmax": 1e-5,
     "half": 2e-3,
     "bfloat": 1e-2,
@@ -40,12 +41,16 @@ def _constants() -> list[onnx.TensorProto]:
         for name, shape in {
             "w": (8, 3, 3, 3),
             "d": (8, 1, 3, 3),
+            "far": (21, 1, 2, 2),
             "m": (25, 20),
             "bias": (20,),
         }.items()
     }
     rest: dict[str, Array] = {
         "rows": np.array([8, 25], np.int64),
+        "start": np.array([0, 0], np.int64),
+        "end": np.array([2, 3], np.int64),
+        "two": np.array([2, 3, 1, 1], np.int64),
         "three": np.array(3, np.float32),
         "mq": random.integers(-127, 128, (25, 20)).astype(np.int8),
         "wq": random.integers(-127, 128, (16, 8, 3, 3)).astype(np.int8),
@@ -69,6 +74,9 @@ def _nodes() -> list[onnx.NodeProto]:
         node("Conv", ["conv", "d"], ["strided"], pads=[1, 1, 1, 1], strides=[2, 2], group=8),
         node("AveragePool", ["conv"], ["pool"], kernel_shape=[2, 2], strides=[2, 2]),
         node("Reshape", ["pool", "rows"], ["flat"]),
+        node("Slice", ["flat", "start", "end"], ["six"]),
+        node("Reshape", ["six", "two"], ["pixel"]),
+        node("Conv", ["pixel", "far"], ["scattered"], pads=[2, 1, 2, 2], strides=[3, 1], group=3),
         node("MatMul", ["flat", "m"], ["product"]),
         node("Add", ["product", "bias"], ["sum"]),
         node("Softmax", ["sum"], ["softmax"], axis=1),
