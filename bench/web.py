@@ -84,8 +84,9 @@ def peers(model: onnx.ModelProto, stem: str, backends: Mapping[str, str]) -> lis
     file, program = PEERS / f"{stem}.onnx", PEERS / f"{stem}.json"
     onnx.save(model, file)
     made: list[Subject] = [{"name": "onnxruntime-web", "kind": "onnxruntime", "file": str(file)}]
-    program.write_text(json.dumps(layers_of(model)), encoding="ascii")
     network = "" if stem == "matmul" else str(program)
+    if backends and network:
+        program.write_text(json.dumps(layers_of(model)), encoding="ascii")
     for name, backend in backends.items():
         made.append({"name": name, "kind": "tensorflow", "backend": backend, "program": network})
     return [{**subject, "peers": str(PEERS)} for subject in made]
@@ -130,25 +131,21 @@ def _layer(node: onnx.NodeProto, shapes: Mapping[str, list[int]]) -> dict[str, A
 
 def tasks(quick: bool = False) -> list[dict[str, Any]]:
     """Compile all there is to time; return what `turns.mjs` reads."""
-    both = {"tfjs wasm": "wasm", "tfjs cpu": "cpu"}
-    product, mobilenet = matmul(), build("mobilenet_v2")
-    turns = 2 if quick else 7
+    wasm = {"tfjs wasm": "wasm"}
+    rows = [
+        ("matmul 512", "matmul", matmul(), 3, wasm | {"tfjs cpu": "cpu"}),
+        ("mobilenet_v2", "mobilenet_v2", build("mobilenet_v2"), 2, wasm),
+        ("resnet18", "resnet18", build("resnet18"), 1, {}),
+        ("bert_tiny", "bert_tiny", build("bert_tiny"), 5, {}),
+    ]
     return [
         {
-            "name": "matmul 512",
-            "turns": turns,
-            "calls": 3,
-            "subjects": [*ours(product, "matmul"), *peers(product, "matmul", both)],
-        },
-        {
-            "name": "mobilenet_v2",
-            "turns": turns,
-            "calls": 2,
-            "subjects": [
-                *ours(mobilenet, "mobilenet_v2"),
-                *peers(mobilenet, "mobilenet_v2", {"tfjs wasm": "wasm"}),
-            ],
-        },
+            "name": name,
+            "turns": 2 if quick else 7,
+            "calls": calls,
+            "subjects": [*ours(model, stem), *peers(model, stem, backends)],
+        }
+        for name, stem, model, calls, backends in rows
     ]
 
 

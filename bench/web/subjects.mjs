@@ -15,6 +15,7 @@ function wasm({ file, weights }) {
   const content = readFileSync(weights);
   new Uint8Array(exports.memory.buffer, exports.weights.value, content.length).set(content);
   for (const info of about.inputs) {
+    if (info.dtype != "float32") continue; // indices are zeros
     const place = exports[info.export].value;
     new Float32Array(exports.memory.buffer, place, info.bytes / 4).set(wave(info.bytes / 4));
   }
@@ -24,8 +25,10 @@ function wasm({ file, weights }) {
 async function javascript({ file, weights }) {
   const model = await import(pathToFileURL(file));
   const content = Uint8Array.from(readFileSync(weights)).buffer;
-  const inputs = model.inputs.map((info) => wave(product(info.shape)));
-  const outputs = model.outputs.map((info) => new Float32Array(product(info.shape)));
+  const make = ({ array, shape }) => new globalThis[array](product(shape));
+  const isFloat = (info) => info.array == "Float32Array";
+  const inputs = model.inputs.map((info) => (isFloat(info) ? wave(product(info.shape)) : make(info)));
+  const outputs = model.outputs.map(make);
   return () => model.run(inputs, outputs, content);
 }
 
@@ -39,10 +42,11 @@ async function onnxruntime({ file, peers }) {
     graphOptimizationLevel: "all",
   });
   const feeds = Object.fromEntries(
-    session.inputMetadata.map(({ name, shape }) => [
-      name,
-      new ort.Tensor("float32", wave(product(shape)), shape),
-    ]),
+    session.inputMetadata.map(({ name, shape, type }) => {
+      const count = product(shape);
+      const values = type == "float32" ? wave(count) : new BigInt64Array(count);
+      return [name, new ort.Tensor(type, values, shape)];
+    }),
   );
   return () => session.run(feeds);
 }
