@@ -13,7 +13,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "generators"))
 
-from command_pages import command_page  # noqa: E402 (found by the line before)
+from backends_page import backends_page  # noqa: E402 (found by the line before)
+from command_pages import command_page  # noqa: E402
 from dialect_pages import DIALECTS, dialect_page, index_page  # noqa: E402
 from onnx_page import onnx_page  # noqa: E402
 from pass_pages import passes_page  # noqa: E402
@@ -27,6 +28,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "dialects.md": index_page,
     "command-line.md": command_page,
     "onnx.md": onnx_page,
+    "backends.md": backends_page,
     "web-benchmarks.md": web_page,
     "../passes/__init__.pyi": pass_stub,
     **{f"dialects/{d.name}.md": partial(dialect_page, d) for d in DIALECTS},

@@ -26,7 +26,7 @@ LITERALS = {"cuda": [], "metal": ["-Xclang", "-cl-single-precision-constant"]}
 # What texts made by programs have, and compilers for GPUs do not mind.
 QUIET = ["unused-parameter", "unused-variable", "unused-but-set-variable", "unknown-pragmas"]
 QUIET += ["unused-function", "unused-const-variable", "missing-braces", "pass-failed"]
-QUIET += ["duplicate-decl-specifier", "user-defined-literals"]
+QUIET += ["duplicate-decl-specifier", "user-defined-literals", "bitwise-instead-of-logical"]
 
 
 class Broken(AssertionError):

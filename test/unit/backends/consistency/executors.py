@@ -1,0 +1,99 @@
+"""The backends that execute here, each as a function from a module of `graph` to its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from foreign import MACHINES, run_foreign
+from numpy.typing import NDArray
+from opencl import run_opencl, run_webgpu
+from simt_device import run_on_fibers
+from sources import run_c
+from xdsl.dialects.builtin import ModuleOp
+
+import nn_opt
+from nn_opt.build import signature_of
+from nn_opt.ir.target import SCALAR, set_target
+
+Array: TypeAlias = NDArray[Any]
+Run: TypeAlias = Callable[[ModuleOp, Sequence[Array], Path], list[Array]]
+GPU = "optimize-graph,lower-to-loops,lower-to-gpu"
+# PoCL takes half a second to compile a kernel: one type of each kind is enough there.
+FEW = ("f32", "f16", "i8", "i64", "ui32", "i1")
+TEXT = "optimize-graph,lower-to-loops,lower-to-c"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """How a backend's code runs in tests, the tools that this takes, and types if not all."""
+
+    how: str
+    run: Run
+    tools: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+def compiled(target: str) -> Run:
+    """Return what runs a module as `nn_opt.compile` does."""
+
+    def run(module: ModuleOp, inputs: Sequence[Array], folder: Path) -> list[Array]:
+        model = nn_opt.compile(module, target=target, threads=1, cache=False)
+        names = [info.name for info in signature_of(module).inputs]
+        return list(model.run(dict(zip(names, inputs, strict=True))).values())
+
+    return run
+
+
+def lowered(module: ModuleOp, target: str, pipeline: str) -> ModuleOp:
+    """Return a module after passes for a target."""
+    set_target(module, target)
+    return nn_opt.Pipeline(pipeline).run(module)
+
+
+def on_device(target: str, execute: Callable[[ModuleOp, Sequence[Array]], list[Array]]) -> Run:
+    """Return what runs kernels for a GPU."""
+    return lambda module, inputs, _: execute(lowered(module, target, GPU), inputs)
+
+
+def on_fibers(target: str) -> Run:
+    """Return what runs kernels in a language on the CPU, a fiber a thread."""
+    return on_device(target, lambda module, inputs: run_on_fibers(module, inputs, target))
+
+
+def as_c(module: ModuleOp, inputs: Sequence[Array], folder: Path) -> list[Array]:
+    """Run a module as C99."""
+    return run_c(lowered(module, SCALAR.name, TEXT), inputs, folder)
+
+
+def emulated(machine: str) -> Run:
+    """Return what runs a module's code for another processor."""
+
+    def run(module: ModuleOp, inputs: Sequence[Array], folder: Path) -> list[Array]:
+        names = [info.name for info in signature_of(module).inputs]
+        return run_foreign(module, MACHINES[machine], dict(zip(names, inputs, strict=True)), folder)
+
+    return run
+
+
+BACKENDS: dict[str, Backend] = {
+    "cpu": Backend("this machine", compiled("cpu")),
+    "C99": Backend("gcc", as_c, ("cc",)),
+    "JavaScript": Backend("node", compiled("js"), ("node",)),
+    "Wasm": Backend("wasmtime", compiled("wasm"), ("wasmtime",)),
+    "OpenCL": Backend("PoCL", on_device("opencl", run_opencl), ("opencl",), FEW),
+    "CUDA": Backend("fibers", on_fibers("cuda"), ("g++",)),
+    "Metal": Backend("fibers", on_fibers("metal"), ("clang++-19",)),
+    "WGSL": Backend("lavapipe", on_device("webgpu", run_webgpu), ("wgpu", "vulkan")),
+    "aarch64": Backend("qemu", emulated("aarch64"), ("aarch64-linux-gnu-gcc", "qemu-aarch64")),
+    "riscv64": Backend("qemu", emulated("riscv64"), ("riscv64-linux-gnu-gcc", "qemu-riscv64")),
+}
+
+
+def as_stored(results: Sequence[Any], like: Sequence[Array]) -> list[Array]:
+    """Return results under the types of others: below the graph integers have no sign."""
+    pairs = zip(results, like, strict=True)
+    return [np.asarray(result).view(want.dtype).reshape(want.shape) for result, want in pairs]
