@@ -19,6 +19,12 @@ from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.legality import require_one_block
 from nn_opt.ir.target import target_of
 
+# What turns ops of earlier levels into loops that are bound to blocks and threads.
+FIRST = {
+    "graph": "run --optimize-graph and --lower-to-loops first",
+    "tensor": "run --convert-tensor-to-loop, --default-schedules and --apply-schedule first",
+}
+
 
 @dataclass(frozen=True)
 class ConvertLoopToGpuPass(ModulePass):
@@ -47,7 +53,7 @@ class ConvertLoopToGpuPass(ModulePass):
             problem = f"the target {target_of(op).name} has no GPU"
             hint = 'say --target=opencl, or nn.target = "opencl" on the module'
             raise PassFailedException(complaint(op, problem, hint=hint))
-        _require_no_blocks(op)
+        _require_loops(op)
         functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         kernels = Kernels(limits, {function.sym_name.data for function in functions})
         hosts = [Host(kernels, function, self.single_thread) for function in functions]
@@ -64,8 +70,12 @@ class ConvertLoopToGpuPass(ModulePass):
             op.body.block.insert_op_before(module, first)
 
 
-def _require_no_blocks(module: ModuleOp) -> None:
+def _require_loops(module: ModuleOp) -> None:
+    """Refuse what is not of the loop level yet: nothing would be launched for it."""
     for op in module.walk():
+        if (level := op.name.partition(".")[0]) in FIRST:
+            problem = f"is of the {level} level, which has no kernels yet"
+            raise PassFailedException(complaint(op, problem, hint=FIRST[level]))
         if isinstance(op, loop.BlockOp):
             problem = f"stage {op.stage.data!r} is still a block"
             raise PassFailedException(complaint(op, problem, hint="run --lower-blocks first"))

@@ -71,12 +71,15 @@ class Host:
         loops = [op for op in nest.walk() if isinstance(op, loop.ForOp)]
         if not any(op.how.is_bound for op in loops) and not self.single_thread:
             problem = f"no loop of this nest of @{self.name} is bound to blocks or threads"
-            hint = (
-                "run --default-schedules with a target that has a GPU, bind loops in a script,"
-                " or say --convert-loop-to-gpu=single-thread"
-            )
-            raise PassFailedException(complaint(nest, problem, hint=hint))
+            raise PassFailedException(complaint(nest, problem, hint=self.unbound_hint()))
         self.launch([nest])
+
+    def unbound_hint(self) -> str:
+        """Return how loops get bound: schedules are found for the functions of fused ops alone."""
+        otherwise = "bind loops in a script, or say --convert-loop-to-gpu=single-thread"
+        if "kernel" not in self.function.attributes:
+            return f"run --optimize-graph or --fuse-ops before --lower-to-loops, {otherwise}"
+        return f"run --default-schedules with a target that has a GPU, {otherwise}"
 
     def launch(self, ops: Sequence[Operation]) -> None:
         """Move statements to a new kernel and launch it in their place."""
