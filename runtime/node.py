@@ -111,7 +111,7 @@ def _of_wheel() -> str | None:
 def _bytes(array: Array) -> memoryview:
     """Return an array's bytes, which it shares."""
     if not array.size:
-        return memoryview(b"")
+        return memoryview(bytearray())
     return array.reshape(-1).view(np.uint8).data
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar
 
@@ -20,6 +23,7 @@ LIMITS = (
     "max-storage-buffers-per-shader-stage",
 )
 FEATURES = {"subgroup"}  # for texts that pass values from lane to lane
+RUNTIME_FOLDER = "XDG_RUNTIME_DIR"
 OFFSETS = 256  # WebGPU, minStorageBufferOffsetAlignment: the default
 
 
@@ -39,6 +43,28 @@ def device() -> Any:
     Raises: DeviceError for a missing package or adapter.
     """
     wgpu: Any = _wgpu()
+    with _runtime_folder():
+        return _device_of(wgpu)
+
+
+@contextmanager
+def _runtime_folder() -> Iterator[None]:
+    """Name a folder where Wayland's library looks for a display; it prints an error without one."""
+    if os.environ.get(RUNTIME_FOLDER, "").startswith("/"):
+        yield
+        return
+    before = os.environ.get(RUNTIME_FOLDER)
+    with tempfile.TemporaryDirectory(prefix="nn-opt-webgpu-") as folder:
+        os.environ[RUNTIME_FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[RUNTIME_FOLDER]
+            if before is not None:
+                os.environ[RUNTIME_FOLDER] = before
+
+
+def _device_of(wgpu: Any) -> Any:
     try:
         adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
     except RuntimeError:

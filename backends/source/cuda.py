@@ -51,6 +51,7 @@ _SHORT_WORDS = {"signed char": "char", "long long": "longlong"} | {
 }
 _FUNCTIONS = {"q": "static __device__ inline ", "float_of": "__int_as_float"}
 _FUNCTIONS["int_of"] = "__float_as_int"
+_ADVICE = "/* Compile with -fmad=false: sums of products are fused where they are written so. */\n"
 _SPACES = dict.fromkeys(Space, "") | {Space.TABLE: "static __device__ "}
 # Machines convert halves; the other branch is for compilers without one, such as checks on a CPU.
 _HALVES = {
@@ -159,7 +160,8 @@ class Cuda(CKernels):
         return name if width(type_) == 64 else f"{name}f"
 
     def preamble(self, text: str) -> str:
-        return "#include <mma.h>\nusing namespace nvcuda;\n\n" if "wmma::" in text else ""
+        fragments = "#include <mma.h>\nusing namespace nvcuda;\n" if "wmma::" in text else ""
+        return f"{_ADVICE}{fragments}\n"
 
     def kernel(self, head: KernelHead) -> tuple[str, list[str]]:
         x, y, z = head.block

@@ -16,8 +16,9 @@ from nn_opt.runtime.manifest import TensorInfo
 
 _OPENCL = """Build: cc -O2 -c {c}; link with -lOpenCL. No header of OpenCL's is needed."""
 _CUDA = """Build: cc -O2 -c {c}; link with -lcuda. No header of CUDA's is needed.
- * Kernels: nvcc -fatbin -arch=all-major {kernels} makes an image for all GPUs,
- * nvcc -cubin -arch=sm_90 {kernels} one for some."""
+ * Kernels: nvcc -fatbin -fmad=false -arch=all-major {kernels} makes an image for all GPUs,
+ * nvcc -cubin -fmad=false -arch=sm_90 {kernels} one for some.
+ * -fmad=false leaves sums of products as they are written, so that numbers stay the same."""
 _HOSTS = {"opencl": ("OpenCL devices", _OPENCL), "cuda": ("NVIDIA's GPUs", _CUDA)}
 
 
@@ -110,12 +111,12 @@ def _tables(plan: LaunchPlan) -> dict[str, object]:
         "input_count": len(plan.with_role("input")),
         "output_count": len(plan.with_role("output")),
         "weights_buffer": next((flat.buffers[b.name] for b in plan.with_role("weights")), -1),
-        "most_arguments": max(len(kernel.arguments) for kernel in plan.kernels),
+        "most_arguments": max((len(kernel.arguments) for kernel in plan.kernels), default=1),
         "buffer_bytes": ", ".join(str(buffer.size) for buffer in plan.buffers),
         "input_buffers": _buffers(plan, "input", flat.buffers),
         "output_buffers": _buffers(plan, "output", flat.buffers),
-        "kernel_names": ", ".join(_c_string(kernel.symbol) for kernel in plan.kernels),
-        "kernel_blocks": ", ".join(_braced(kernel.block) for kernel in plan.kernels),
+        "kernel_names": ", ".join(_c_string(kernel.symbol) for kernel in plan.kernels) or '""',
+        "kernel_blocks": ", ".join(_braced(kernel.block) for kernel in plan.kernels) or "{1, 1, 1}",
         "regions": "\n".join(f"  {_braced(key)}," for key in flat.regions) or "  {0, 0, 0}",
         "arguments": "\n".join(f"  {_braced(map(int, row))}," for row in flat.arguments)
         or "  {0, 0}",

@@ -75,6 +75,21 @@ def test_engines_compute_what_numpy_does(target: str):
     np.testing.assert_array_equal(second.astype(np.float32), wanted[1].astype(np.float32))
 
 
+@pytest.mark.parametrize("target", ["wasm", "js"])
+def test_tensors_without_elements(target: str):
+    need(target)
+    text = """
+    func.func @main(%x: tensor<0x8xf32>, %h: tensor<2xf32>) -> (tensor<0x8xf32>, tensor<2xf32>) {
+      %y = graph.exp %x : tensor<0x8xf32>
+      %z = graph.neg %h : tensor<2xf32>
+      func.return %y, %z : tensor<0x8xf32>, tensor<2xf32>
+    }"""
+    model = nn_opt.compile(nn_opt.parse(text), target=target, cache=False)
+    empty, negative = model(np.zeros((0, 8), np.float32), np.array([1, -2], np.float32))
+    assert empty.shape == (0, 8)
+    np.testing.assert_array_equal(negative, [-1, 2])
+
+
 def small_wasm(target: str = "wasm") -> Artifact:
     tools.need("wasm-ld")
     return build_for(WASM, nn_opt.parse(SMALL), target, "")

@@ -36,7 +36,7 @@ struct ${name}_model {
   CUdevice device;
   CUcontext context;
   CUmodule module;
-  CUfunction kernels[KERNELS];
+  CUfunction kernels[KERNELS + !KERNELS];
   CUdeviceptr buffers[BUFFERS];
   char error[512];
 };

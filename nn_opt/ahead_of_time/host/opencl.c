@@ -45,7 +45,7 @@ struct ${name}_model {
   cl_context context;
   cl_command_queue queue;
   cl_program program;
-  cl_kernel kernels[KERNELS];
+  cl_kernel kernels[KERNELS + !KERNELS];
   cl_mem buffers[BUFFERS];
   cl_mem regions[REGIONS]; /* as kernels are given them */
   int apart[REGIONS];      /* whether that is memory of its own, copied there and back */

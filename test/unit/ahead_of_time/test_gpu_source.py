@@ -17,6 +17,7 @@ from samples import Sample
 from simt_programs import compile_cuda
 
 from nn_opt.driver.compile import main
+from nn_opt.runtime import nvrtc
 from nn_opt.runtime.launch_plan import LaunchPlan
 
 FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -34,7 +35,7 @@ static void *content(const char *file, long *size) {{
 }}
 
 int main(int count, char **words) {{
-  static char x[{inputs}], y[{outputs}], message[500];
+  static char x[{inputs} + 1], y[{outputs} + 1], message[500];
   long size;
   void *weights = content(words[1], &size), *image = content(words[count - 1], &size);
   const void *inputs[] = {{x}};
@@ -45,7 +46,7 @@ int main(int count, char **words) {{
     fprintf(stderr, "%s\\n", message);
     return 2;
   }}
-  if (fread(x, 1, sizeof x, stdin) != sizeof x) return 3;
+  if (fread(x, 1, {inputs}, stdin) != {inputs}) return 3;
   for (int k = 0; k < 2; k++) {{
     if (net_run(model, inputs, outputs)) {{
       fprintf(stderr, "%s\\n", net_error(model));
@@ -53,7 +54,7 @@ int main(int count, char **words) {{
     }}
   }}
   net_destroy(model);
-  return fwrite(y, 1, sizeof y, stdout) != sizeof y;
+  return fwrite(y, 1, {outputs}, stdout) != {outputs};
 }}
 """
 # A driver whose modules are libraries of kernels for this CPU, by name.
@@ -178,6 +179,40 @@ def test_kernels_that_do_not_compile(mlp: Sample, tmp_path: Path):
     done = run(tmp_path, mlp)
     assert done.returncode == 2
     assert b"the device does not compile the kernels: " in done.stderr
+
+
+def test_cuda_is_to_be_compiled_as_it_is_here(mlp: Sample, tmp_path: Path):
+    make(mlp, "cuda", tmp_path)
+    head = (tmp_path / "net.c").read_text().partition("*/")[0]
+    assert [line for line in head.split("\n") if "nvcc" in line and "-fmad=false" not in line] == []
+    assert head.count("-fmad=false") == 3
+    assert "/* Compile with -fmad=false: " in (tmp_path / "net.cu").read_text()
+    assert "--fmad=false" in nvrtc.OPTIONS
+
+
+@pytest.fixture(params=["Exp", "Identity"])
+def nothing(request: pytest.FixtureRequest, tmp_path: Path) -> Sample:
+    """A model that launches no kernel: its tensors are empty, or it only copies."""
+    size = 0 if request.param == "Exp" else 2
+    text = f"""<ir_version: 8, opset_import: ["": 17]>
+    g (float[{size},8] x) => (float[{size},8] y) {{ y = {request.param}(x) }}"""
+    path = tmp_path / "nothing.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    x = np.arange(size * 8, dtype=np.float32).reshape(size, 8)
+    return Sample(path, "x", x, x)
+
+
+@tools.needs("opencl", "gcc")
+def test_a_host_without_kernels(nothing: Sample, tmp_path: Path):
+    folder = tmp_path / "opencl"
+    make(nothing, "opencl", folder)
+    assert LaunchPlan.from_json((folder / "net.plan.json").read_text()).kernels == ()
+    build(folder, nothing, "NULL, ", "-l:libOpenCL.so.1")
+    check(run(folder, nothing), nothing.y)
+    folder = tmp_path / "cuda"
+    make(nothing, "cuda", folder)
+    command = [tools.need("gcc"), *FLAGS, "-c", "net.c"]
+    subprocess.run(command, cwd=folder, check=True)
 
 
 @tools.needs("clang++-19", "gcc")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -184,6 +187,21 @@ def test_no_opencl_device(monkeypatch: pytest.MonkeyPatch):
 
 
 @tools.needs("wgpu")
+@tools.needs("wgpu", "vulkan")
+@pytest.mark.parametrize("folder", [None, "nowhere"])
+def test_webgpu_is_quiet_without_a_display(folder: str | None):
+    """Wayland's library complains on stderr of a session that has no folder of its own."""
+    environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+    environment |= {"XDG_RUNTIME_DIR": folder} if folder else {}
+    program = f"""import os
+from nn_opt.runtime import webgpu
+webgpu.device()
+assert os.environ.get("XDG_RUNTIME_DIR") == {folder!r}"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_no_webgpu_adapter(monkeypatch: pytest.MonkeyPatch):
     import wgpu
 
