@@ -59,7 +59,7 @@ def source(request: Request) -> Made:
     title = f"{request.title}, compiled by {COMPILER}"
     limit = _ANY_BYTES if request.options.embed_weights else EMBEDDED_BYTES
     program = print_c(module, title, request.name, embed_bytes=limit)
-    size, beside = program.weights.size, f"{request.stem}.weights"
+    size, beside = program.weights.size, f"{request.output.name}.weights"
     is_inside = size <= limit
     said = {
         "arena_bytes": program.arena_bytes,
@@ -69,7 +69,9 @@ def source(request: Request) -> Made:
     files = {
         request.output.name: program.text.encode(),
         f"{request.stem}.h": _header(request, program, manifest, is_inside=is_inside).encode(),
-        f"{request.stem}.json": description.description(request, manifest, [], said).encode(),
+        f"{request.output.name}.json": description.description(
+            request, manifest, [], said
+        ).encode(),
     }
     if not is_inside:
         files[beside] = program.weights.content()
@@ -95,7 +97,7 @@ def _header(
     request: Request, program: SourceProgram, manifest: Manifest, *, is_inside: bool
 ) -> str:
     name = request.name
-    where = f"is {name}_weights" if is_inside else f"the content of {request.stem}.weights"
+    where = f"is {name}_weights" if is_inside else f"the content of {request.output.name}.weights"
     infos = [("INPUT", manifest.inputs), ("OUTPUT", manifest.outputs)]
     return _HEADER.format(
         title=plain(request.title),

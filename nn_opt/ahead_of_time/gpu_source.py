@@ -47,12 +47,12 @@ def folder(request: Request) -> Made:
     said = {
         "launches": code.plan.launches,
         "arena_bytes": sum(buffer.size for buffer in code.plan.with_role("arena")),
-        "weights": {"bytes": code.weights.size, "file": f"{request.stem}.weights"},
+        "weights": {"bytes": code.weights.size, "file": f"{request.output.name}.weights"},
         "files": [*files, *host],
     }
     targets = [{"name": request.target, "language": code.plan.language}]
     text = description.description(request, code.signature, targets, said)
-    return Made({**files, **host, f"{request.stem}.json": text.encode()}, (_summary(code),))
+    return Made({**files, **host, f"{request.output.name}.json": text.encode()}, (_summary(code),))
 
 
 def _lowered(request: Request) -> _Lowered:
@@ -73,8 +73,8 @@ def _lowered(request: Request) -> _Lowered:
 def _files(request: Request, code: _Lowered) -> dict[str, bytes]:
     return {
         request.output.name: code.source.text.encode(),
-        f"{request.stem}.plan.json": code.plan.to_json().encode(),
-        f"{request.stem}.weights": code.weights.content(),
+        f"{request.output.name}.plan.json": code.plan.to_json().encode(),
+        f"{request.output.name}.weights": code.weights.content(),
     }
 
 

@@ -79,7 +79,8 @@ def request_of(options: Namespace) -> tuple[Kind, Request]:
     suffix = "" if output.is_dir() else output.suffix
     if suffix and suffix not in KINDS:
         fail(f"error: -o is {output}\n  hint: its suffix says what to write: {_kinds()}")
-    targets = targets_of(options.target or (KINDS[suffix].default if suffix else PORTABLE))
+    usual = KINDS[suffix].default if suffix else PORTABLE
+    targets = targets_of(usual if options.target is None else options.target)
     family = _family(targets)
     if not suffix:
         return _folder(options, output, family, targets)

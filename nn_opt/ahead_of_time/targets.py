@@ -41,10 +41,12 @@ def family_of(name: str) -> str:
 
     Raises: DiagnosticError for a name that is none.
     """
-    from nn_opt.ir.target import PLANS, target_named
+    from nn_opt.ir.target import PLANS, is_target, target_named, unknown_target
 
     if name in LANGUAGES:
         return name
+    if not is_target(name):
+        raise unknown_target(name, ("c", WEB, PORTABLE))
     if name in PLANS:
         return "plan"
     target = target_named(name)

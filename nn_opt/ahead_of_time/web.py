@@ -88,13 +88,15 @@ def _wasm(request: Request, target: str) -> tuple[bytes, Lowered]:
 def javascript(request: Request, plan: str) -> SourceProgram:
     """Return the model as plain JavaScript, its loops laid out for a target."""
     module, _ = lowered(request, "lower-to-js", plan)
-    return print_js(module, f"{request.title}, compiled by {COMPILER}", f"{request.stem}.weights")
+    return print_js(
+        module, f"{request.title}, compiled by {COMPILER}", f"{request.output.name}.weights"
+    )
 
 
 def wasm(request: Request) -> Made:
     """Return a WebAssembly module, its weights and description."""
     module, code = _wasm(request, request.target)
-    beside = f"{request.stem}.weights"
+    beside = f"{request.output.name}.weights"
     content = code.weights.bytes.tobytes()
     said = {
         "arena_bytes": code.manifest.arena_bytes,
@@ -103,7 +105,11 @@ def wasm(request: Request) -> Made:
     }
     targets = [description.machine(code.machine, [])]
     text = description.description(request, code.manifest, targets, said)
-    made = {request.output.name: module, beside: content, f"{request.stem}.json": text.encode()}
+    made = {
+        request.output.name: module,
+        beside: content,
+        f"{request.output.name}.json": text.encode(),
+    }
     sizes = f"code {size_text(len(module))}, weights {size_text(len(content))}"
     return Made(made, (f"{sizes}, arena {size_text(code.manifest.arena_bytes)}",))
 
@@ -112,8 +118,8 @@ def module(request: Request) -> Made:
     """Return an ES module that runs the model by the best engine that is there."""
     code = code_of(request)
     names = {engine: _file(request.stem, engine) for engine in code.codes}
-    plain_weights = f"{request.stem}{'' if code.shares else '.plain'}.weights"
-    weights = {e: plain_weights if e == "js" else f"{request.stem}.weights" for e in names}
+    plain_weights = f"{request.output.name}{'' if code.shares else '.plain'}.weights"
+    weights = {e: plain_weights if e == "js" else f"{request.output.name}.weights" for e in names}
     text = _module_text(request, code, names, weights)
     made = {request.output.name: text.encode()}
     made |= {names[engine]: content for engine, content in code.codes.items()}
@@ -126,7 +132,7 @@ def module(request: Request) -> Made:
     }
     targets = [{"name": name} for name in names]
     described = description.description(request, code.signature, targets, said)
-    made[f"{request.stem}.json"] = described.encode()
+    made[f"{request.output.name}.json"] = described.encode()
     sizes = ", ".join(f"{engine} {size_text(len(made[names[engine]]))}" for engine in names)
     memory = f"weights {size_text(code.weight_bytes)}, arena {size_text(code.arena_bytes)}"
     return Made(made, (f"{sizes}; {memory}",))

@@ -20,7 +20,7 @@ def make_parser() -> Parser:
     from nn_opt.ahead_of_time.kinds import KINDS
 
     parser = model_parser("nn-compile", "Compile a model ahead of time.")
-    parser.set_defaults(target="")
+    parser.set_defaults(target=None)
     add = parser.add_argument
     add(
         "-o",

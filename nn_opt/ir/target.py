@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -222,10 +223,26 @@ def target_named(name: str) -> Target:
     if name in PLANS or name in GPUS:
         return PLANS.get(name) or GPUS[name]
     if name not in TARGETS:
-        known = ", ".join(["host", *TARGETS, *GPUS])
-        hint = f"the targets are {known}; or one written out, such as llvm -mtriple=riscv64-linux"
-        raise DiagnosticError(f"error: unknown target {name!r}\n  hint: {hint}")
+        raise unknown_target(name)
     return TARGETS[name]
+
+
+def is_target(name: str) -> bool:
+    """Return whether `target_named` knows a name; one written out may still have mistakes."""
+    named = name in ("host", "cpu") or name in PLANS or name in GPUS or name in TARGETS
+    return named or name.startswith("llvm")
+
+
+def unknown_target(name: str, more: Sequence[str] = ()) -> DiagnosticError:
+    """Return the error of a name that is no target; `more` are those known where it was given."""
+    from difflib import get_close_matches  # slow to import, and for errors only
+
+    known = ["host", "cpu", *TARGETS, JAVASCRIPT.name, *GPUS, *more]
+    close = get_close_matches(name, known, 1)
+    asked = f"did you mean {close[0]}? " if close else ""
+    hint = f"{asked}the targets are {', '.join(known)}"
+    written = "or one written out, such as llvm -mtriple=riscv64-linux"
+    return DiagnosticError(f"error: unknown target {name!r}\n  hint: {hint}; {written}")
 
 
 def target_of(module: ModuleOp) -> Target:

@@ -56,7 +56,7 @@ def test_a_c_program(
     monkeypatch.setattr(c_source, "EMBEDDED_BYTES", limit)
     path, x, y = model
     assert main([str(path), "-o", str(tmp_path / "net.c")]) == 0
-    reading = 'fread(w, 1, sizeof w, fopen("net.weights", "rb")) ? w : w'
+    reading = 'fread(w, 1, sizeof w, fopen("net.c.weights", "rb")) ? w : w'
     weights = "const void *weights = net_weights;"
     if not limit:
         weights = f"static double w[NET_WEIGHT_BYTES / 8 + 1]; const void *weights = {reading};"
@@ -71,7 +71,7 @@ def test_a_c_program(
     )
     got = np.frombuffer(run.stdout, np.float32).reshape(y.shape)
     np.testing.assert_allclose(got, y, rtol=1e-5, atol=1e-6)
-    assert (tmp_path / "net.weights").exists() == (limit == 0)
+    assert (tmp_path / "net.c.weights").exists() == (limit == 0)
 
 
 BOARD = Path(__file__).resolve().parents[3] / "examples" / "microcontroller"

@@ -133,9 +133,11 @@ def build(folder: Path, sample: Sample, first: str, *libraries: str) -> None:
     assert done.returncode == 0, done.stderr[:3000]
 
 
-def run(folder: Path, sample: Sample, *words: str) -> subprocess.CompletedProcess[bytes]:
+def run(
+    folder: Path, sample: Sample, *words: str, kernels: str = "net.cl"
+) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "POCL_CACHE_DIR": str(folder), "LD_LIBRARY_PATH": str(folder)}
-    command = ["./main", "net.weights", *words]
+    command = ["./main", f"{kernels}.weights", *words]
     given = sample.x.tobytes()
     return subprocess.run(
         command, cwd=folder, input=given, capture_output=True, env=environment, check=False
@@ -206,7 +208,7 @@ def nothing(request: pytest.FixtureRequest, tmp_path: Path) -> Sample:
 def test_a_host_without_kernels(nothing: Sample, tmp_path: Path):
     folder = tmp_path / "opencl"
     make(nothing, "opencl", folder)
-    assert LaunchPlan.from_json((folder / "net.plan.json").read_text()).kernels == ()
+    assert LaunchPlan.from_json((folder / "net.cl.plan.json").read_text()).kernels == ()
     build(folder, nothing, "NULL, ", "-l:libOpenCL.so.1")
     check(run(folder, nothing), nothing.y)
     folder = tmp_path / "cuda"
@@ -224,8 +226,8 @@ def test_a_cuda_host(network: Sample, tmp_path: Path):
     subprocess.run(command, cwd=tmp_path, check=True)
     build(tmp_path, network, "0, image, ", "-L.", "-lcuda")
     (tmp_path / "image").write_text(kernels.library._name)
-    check(run(tmp_path, network, "image"), network.y)
-    done = run(tmp_path, network, "main.c")
+    check(run(tmp_path, network, "image", kernels="net.cu"), network.y)
+    done = run(tmp_path, network, "main.c", kernels="net.cu")
     expected = b"the kernels do not load: the driver has no such thing (CUDA's error 200)\n"
     assert (done.returncode, done.stderr) == (2, expected)
 
@@ -235,11 +237,11 @@ def test_what_is_in_a_folder(
     mlp: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str, suffix: str
 ):
     make(mlp, target, tmp_path)
-    names = {"net.json", f"net.{suffix}", "net.plan.json", "net.weights"}
+    names = {f"net.{suffix}{side}" for side in ("", ".json", ".plan.json", ".weights")}
     assert {path.name for path in tmp_path.iterdir()} == names
-    plan = LaunchPlan.from_json((tmp_path / "net.plan.json").read_text())
-    said = json.loads((tmp_path / "net.json").read_text())
+    plan = LaunchPlan.from_json((tmp_path / f"net.{suffix}.plan.json").read_text())
+    said = json.loads((tmp_path / f"net.{suffix}.json").read_text())
     assert said["launches"] == plan.launches
     assert f"{len(plan.kernels)} kernels, {plan.launches} launches; " in capsys.readouterr().out
     (weights,) = plan.with_role("weights")
-    assert weights.size == (tmp_path / "net.weights").stat().st_size
+    assert weights.size == (tmp_path / f"net.{suffix}.weights").stat().st_size

@@ -50,6 +50,14 @@ ROOT = Path(__file__).resolve().parents[3]
             "error: a .s file is for one target, not 2\n  hint: .so, .o and folders take several",
         ),
         (["-o", "net.so", "--target", "z80"], "error: unknown target 'z80'"),
+        (
+            ["-o", "net.so", "--target", ""],
+            "error: unknown target ''\n  hint: the targets are host, ",
+        ),
+        (
+            ["-o", "net", "--target", "oepncl"],
+            "error: unknown target 'oepncl'\n  hint: did you mean opencl? the targets are host, ",
+        ),
         (["-o", "a model.onnx/net.so"], "error: there is no folder a model.onnx"),
         (["-o", "net.so", "--threads", "0"], "error: threads is 0, expected 1 to 256"),
         (["-o", "net.c", "--labels", "x"], "error: --labels is for .html files, and net.c is none"),
@@ -81,6 +89,12 @@ def test_mistakes(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+def test_all_targets_are_named(mlp: Sample, capsys: pytest.CaptureFixture[str]):
+    assert main([str(mlp.path), "-o", "net", "--target", "z80"]) == 1
+    known = capsys.readouterr().err.partition("the targets are ")[2].partition(";")[0].split(", ")
+    assert {"cpu", "zen4", "wasm", "js", "opencl", "webgpu", "c", "web", "portable"} <= set(known)
+
+
 def test_targets_are_written_out(mlp: Sample, tmp_path: Path):
     target = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76 -mattr=+dotprod,+lse"
     assert main([str(mlp.path), "--target", target, "-o", str(tmp_path / "net.o")]) == 0
@@ -101,6 +115,17 @@ def test_nothing_is_half_written(tmp_path: Path):
     (tmp_path / "net.h").rmdir()
     request.write_all(made, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.h", "net.so"]
+
+
+def test_kinds_do_not_overwrite_each_other_s_files(network: Sample, tmp_path: Path):
+    kinds = [("net.cl", "opencl"), ("net.cu", "cuda"), ("net.mjs", "js"), ("net.c", "c")]
+    made: dict[str, bytes] = {}
+    for name, target in kinds:
+        output = str(tmp_path / name)
+        assert main([str(network.path), "--target", target, "-o", output]) == 0
+        assert {file: (tmp_path / file).read_bytes() for file in made} == made
+        made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert {"net.cl.weights", "net.cu.weights", "net.mjs.weights", "net.c.json"} <= set(made)
 
 
 def test_a_machine_without_portable_code(monkeypatch: pytest.MonkeyPatch):

@@ -119,11 +119,11 @@ def test_an_engine_that_is_not_there(folder: Path, network: Sample):
 
 @tools.needs("wasm-ld")
 def test_all_engines_share_weights(folder: Path):
-    suffixes = ["json", "mjs", "plain.mjs", "relaxed.wasm", "wasm", "weights"]
+    suffixes = ["mjs", "mjs.json", "mjs.weights", "plain.mjs", "relaxed.wasm", "wasm"]
     names = [f"a net.{suffix}" for suffix in suffixes]
     rest = {"script.mjs", "empty.html"} & {path.name for path in folder.iterdir()}
     assert sorted(path.name for path in folder.iterdir()) == sorted([*names, *rest])
-    said = json.loads((folder / "a net.json").read_text())
+    said = json.loads((folder / "a net.mjs.json").read_text())
     assert said["engines"] == {
         "wasm-relaxed": "a net.relaxed.wasm",
         "wasm": "a net.wasm",
@@ -134,7 +134,7 @@ def test_all_engines_share_weights(folder: Path):
 @tools.needs("node")
 def test_plain_javascript_alone(mlp: Sample, tmp_path: Path):
     assert main([str(mlp.path), "--target", "js", "-o", str(tmp_path / "a net.mjs")]) == 0
-    names = [f"a net.{suffix}" for suffix in ("json", "mjs", "plain.mjs", "weights")]
+    names = [f"a net.{suffix}" for suffix in ("mjs", "mjs.json", "mjs.weights", "plain.mjs")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     (tmp_path / "script.mjs").write_text(SCRIPT)
     done = run(tmp_path, mlp.x)
@@ -147,9 +147,9 @@ def test_plain_javascript_alone(mlp: Sample, tmp_path: Path):
 def test_a_module_alone(mlp: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main([str(mlp.path), "-o", str(tmp_path / "net.wasm")]) == 0
     assert "net.wasm: code " in capsys.readouterr().out
-    said = json.loads((tmp_path / "net.json").read_text())
-    assert said["weights"]["file"] == "net.weights"
-    assert said["weights"]["bytes"] == (tmp_path / "net.weights").stat().st_size
+    said = json.loads((tmp_path / "net.wasm.json").read_text())
+    assert said["weights"]["file"] == "net.wasm.weights"
+    assert said["weights"]["bytes"] == (tmp_path / "net.wasm.weights").stat().st_size
     assert (tmp_path / "net.wasm").read_bytes()[:4] == b"\0asm"
 
 
