@@ -156,7 +156,14 @@ def run(listed: Sequence[Mapping[str, Any]]) -> Times:
     """
     file = PEERS / "tasks.json"
     file.write_text(json.dumps({"tasks": listed}), encoding="ascii")
-    command = [find_node(), FLAG, str(ROOT / "web" / "turns.mjs"), str(file)]
+    node = find_node()
+    asked = subprocess.run([node, FLAG, "-e", ""], capture_output=True, check=False)
+    command = [
+        node,
+        *([FLAG] if asked.returncode == 0 else []),
+        str(ROOT / "web" / "turns.mjs"),
+        str(file),
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 

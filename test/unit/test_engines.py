@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,13 +94,9 @@ def small_wasm(target: str = "wasm") -> Artifact:
     return build_for(WASM, nn_opt.parse(SMALL), target, "")
 
 
-@pytest.mark.parametrize(
-    ("target", "flags"),
-    [("wasm", ()), ("wasm-relaxed", ("--experimental-wasm-relaxed-simd",))],
-)
-def test_webassembly_in_node(target: str, flags: Sequence[str]):
-    tools.need("node")
-    program = NodeProgram(small_wasm(target), "model.wasm", flags)
+@pytest.mark.parametrize("target", ["wasm", "wasm-relaxed"])
+def test_webassembly_in_node(target: str):
+    program = NodeProgram(small_wasm(target), "model.wasm", tools.relaxed_flags())
     made = [np.empty((3, 8), np.float32), np.empty(5, ml_dtypes.bfloat16)]
     for _ in range(2):
         program.run([X, H], made, 1)

