@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
+from nn_opt.ir.remf import RemFOp
 from nn_opt.ir.rewriting import convert
 from nn_opt.ir.target import target_of
 from nn_opt.ir.types import element_type, is_vector
@@ -56,6 +57,7 @@ FUNCTIONS: dict[type[Operation], Callable[..., Term]] = {
     math.SinhOp: wide.sinh,
     math.TanOp: trig.tan,
     math.TanhOp: tanh,
+    RemFOp: wide.remainder,
 }
 # Of ops that say `afn`: their error is bounded beside 1, not beside the result.
 APPROXIMATE: dict[type[Operation], Callable[..., Term]] = {

@@ -158,6 +158,10 @@ class Term:
         """Return the nearest integer, still a float."""
         return Term(math.RoundEvenOp(self.value).result)
 
+    def truncated(self) -> Term:
+        """Return the integer towards zero, still a float."""
+        return Term(math.TruncOp(self.value).result)
+
     def sqrt(self) -> Term:
         return Term(math.SqrtOp(self.value).result)
 

@@ -200,3 +200,18 @@ def acos(x: Term) -> Term:
     """1 ulp: twice the angle whose tangent is sqrt((1 - x) / (1 + x))."""
     wide = x.to_double()
     return (atan_of_double(((1.0 - wide) / (wide + 1.0)).sqrt()) * 2.0).to_single()
+
+
+def remainder(x: Term, y: Term) -> Term:
+    """x - trunc(x / y) * y, one y put back if the quotient was rounded up.
+
+    Exact while the quotient is below 2^29.
+    """
+    x, y = x.to_double(), y.to_double()
+    size = abs(y)
+    rest = x - (x / y).truncated() * y
+    negative = x.compare("olt", 0.0)
+    beyond = negative.choose(rest.compare("ogt", 0.0), rest.compare("olt", 0.0))
+    rest = beyond.choose(rest + negative.choose(-size, size), rest)
+    endless = size.compare("oeq", INFINITY) & abs(x).compare("olt", INFINITY)
+    return endless.choose(x, rest).to_single()

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Attribute, Operation
 
+from nn_opt.ir.remf import RemFOp
 from nn_opt.ir.resources import Array, array_of
 from nn_opt.ir.types import element_type, numpy_dtype
 from nn_opt.reference.tables import Meaning, functions_of
@@ -134,6 +135,7 @@ FLOAT: dict[type[Operation], Rule] = {
     arith.MinimumfOp: np.minimum,
     arith.MaxnumfOp: np.fmax,
     arith.MinnumfOp: np.fmin,
+    RemFOp: np.fmod,
     arith.SelectOp: np.where,
     arith.FPToSIOp: np.trunc,
     arith.FPToUIOp: np.trunc,

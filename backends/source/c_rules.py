@@ -10,6 +10,7 @@ from nn_opt.backends.source import common_rules
 from nn_opt.backends.source.common_rules import Operands, infix, is_bool, is_integer
 from nn_opt.backends.source.language import Language, Rule, width
 from nn_opt.dialects import loop
+from nn_opt.ir.remf import RemFOp
 
 OF_BITS = {"+": "^", "-": "^", "*": "&"}  # on one bit each
 WRAPPING = {arith.AddiOp: "+", arith.SubiOp: "-", arith.MuliOp: "*"}
@@ -53,6 +54,7 @@ FUNCTIONS = {
     math.AsinhOp: "asinh",
     math.AcoshOp: "acosh",
     math.AtanhOp: "atanh",
+    RemFOp: "fmod",
     arith.MaxnumfOp: "fmax",
     arith.MinnumfOp: "fmin",
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, IndexType, IntegerType
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from nn_opt.backends.source.language import Language, Rule, width
@@ -69,6 +69,14 @@ class GpuLanguage(Language):
 
     def hint(self, op: Operation) -> str:
         return self.first
+
+    def hint_for_type(self, op: Operation, type_: Attribute) -> str:
+        if isinstance(type_, Float64Type):
+            return (
+                f"{self.name} has no floats of 64 bits: cast the model to float32,"
+                " or compile it for opencl or cuda"
+            )
+        return super().hint_for_type(op, type_)
 
     def kind(self, type_: Attribute) -> str:
         return "i32" if isinstance(type_, IndexType) else str(type_)

@@ -14,6 +14,7 @@ from nn_opt.backends.source import common_rules
 from nn_opt.backends.source.common_rules import Operands, is_bool, is_integer
 from nn_opt.backends.source.language import Language, Rule, width
 from nn_opt.dialects import loop
+from nn_opt.ir.remf import RemFOp
 
 WRAPPING = {
     arith.AddiOp: "+",
@@ -267,6 +268,7 @@ RULES: dict[type[Operation], Rule] = {
     **{op: wrapping(symbol) for op, symbol in WRAPPING.items()},
     **{op: function(name) for op, name in FUNCTIONS.items()},
     **{op: extreme(*row) for op, row in {**EXTREMES, **UNSIGNED_EXTREMES}.items()},
+    RemFOp: common_rules.infix("%"),
     arith.MuliOp: multiply,
     arith.DivSIOp: divide,
     arith.FloorDivSIOp: rounding("floor"),

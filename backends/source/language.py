@@ -40,6 +40,10 @@ class Language(ABC):
         """Return what to do about an op without a rule."""
         return f"{self.first}; no vectors: leave out --vectorize-loops"
 
+    def hint_for_type(self, op: Operation, type_: Attribute) -> str:
+        """Return what to do about a type that the language lacks."""
+        return self.hint(op)
+
     @abstractmethod
     def type_word(self, type_: Attribute) -> str | None:
         """Return the word for a scalar's type, or None if there is none."""

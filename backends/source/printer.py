@@ -158,7 +158,8 @@ class FunctionPrinter:
     def check_type(self, op: Operation, type_: Attribute) -> None:
         if self.language.type_word(type_) is None:
             problem = f"the {self.language.name} backend has no type for {type_}"
-            raise PassFailedException(complaint(op, problem, hint=self.language.hint(op)))
+            hint = self.language.hint_for_type(op, type_)
+            raise PassFailedException(complaint(op, problem, hint=hint))
 
     def element(self, buffer: SSAValue, offset: str) -> str:
         """Return what stands for an element, to be read or assigned to."""

@@ -29,6 +29,24 @@ fn is_nan_f32(a: f32) -> bool { return (bitcast<u32>(a) & 0x7fffffffu) > 0x7f800
 fn copysign_f32(a: f32, b: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(a) & 0x7fffffffu) | (bitcast<u32>(b) & 0x80000000u));
 }""",
+    # Exact: long division of the mantissas, 8 bits at a time.
+    "remainder_f32": """\
+fn remainder_f32(x: f32, y: f32) -> f32 {
+  let a = bitcast<u32>(x) & 0x7fffffffu;
+  let b = bitcast<u32>(y) & 0x7fffffffu;
+  if (a >= 0x7f800000u || b > 0x7f800000u || b == 0u) { return nan_f32(); }
+  if (a < b) { return x; }
+  let above = max(a >> 23u, 1u);
+  let below = max(b >> 23u, 1u);
+  let divisor = b - ((below - 1u) << 23u);
+  var rest = (a - ((above - 1u) << 23u)) % divisor;
+  for (var bits = above - below; bits > 0u; bits -= min(bits, 8u)) {
+    rest = (rest << min(bits, 8u)) % divisor;
+  }
+  let up = min(23u - min(firstLeadingBit(rest), 23u), below - 1u);
+  let size = select((rest << up) + ((below - up - 1u) << 23u), 0u, rest == 0u);
+  return bitcast<f32>(size | (bitcast<u32>(x) & 0x80000000u));
+}""",
     "round_away_f32": """\
 fn round_away_f32(a: f32) -> f32 {
   let whole = trunc(abs(a));

@@ -15,6 +15,7 @@ from nn_opt.backends.source.common_rules import Operands, is_bool
 from nn_opt.backends.source.gpu_rules import width_of
 from nn_opt.backends.source.language import Language, Rule
 from nn_opt.dialects import loop
+from nn_opt.ir.remf import RemFOp
 
 # On i32; on i1, ...; on two u32.
 WRAPPING = {
@@ -63,6 +64,7 @@ FUNCTIONS = {
 }
 # Functions of the text: the language lacks them, or leaves some arguments undefined.
 HELPERS = {
+    RemFOp: "remainder",
     arith.MaximumfOp: "maximum",
     arith.MinimumfOp: "minimum",
     arith.MaxnumfOp: "larger_number",

@@ -10,6 +10,7 @@ from nn_opt.conversion.to_llvm.code import Code, Rule
 from nn_opt.conversion.to_llvm.halves import extend, truncate
 from nn_opt.conversion.to_llvm.values import like, values
 from nn_opt.dialects.llvm import ExtractElementOp
+from nn_opt.ir.remf import RemFOp
 from nn_opt.ir.types import element_type, lanes_of
 
 # The double function's name; the single one's has an `f` behind it.
@@ -33,6 +34,7 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.Log1pOp: "log1p",
     math.Log2Op: "log2",
     math.PowFOp: "pow",
+    RemFOp: "fmod",
     math.SinOp: "sin",
     math.SinhOp: "sinh",
     math.TanOp: "tan",

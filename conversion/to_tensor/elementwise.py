@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, i1
@@ -181,9 +182,9 @@ def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
     return vanishes.select(0, result)
 
 
-def _mod(op: Any, x: Scalar, y: Scalar) -> Scalar:
+def _mod(op: Any, x: Scalar, y: Scalar, *, exact: bool = False) -> Scalar:
     if x.is_float:
-        rest = _float_remainder(x, y)
+        rest = x.binary("rem", y) if exact else _float_remainder(x, y)
         wrong = rest.compare("lt", 0) ^ y.compare("lt", 0)
     else:
         rest = remainder(x, y)
@@ -256,10 +257,14 @@ FORMULAS: dict[str, Callable[..., Scalar]] = {
 }
 
 
+# GPUs may have no doubles; what runs there has, or defines, the exact remainder.
+ON_GPUS = {**FORMULAS, "mod": partial(_mod, exact=True)}
+
+
 def convert_elementwise(k: Lowering, op: Operation) -> Array:
     """Return one compute of the op's formula."""
     word = op.name.removeprefix("graph.")
-    formula = FORMULAS[word]
+    formula = (ON_GPUS if k.parallel else FORMULAS)[word]
     arrays = [k.array(operand) for operand in op.operands]
     result = op.results[0]
     return k.compute(

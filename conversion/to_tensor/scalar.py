@@ -22,6 +22,7 @@ from xdsl.utils.hints import isa
 
 from nn_opt.ir.literals import Scalar as Number
 from nn_opt.ir.literals import scalar_attr
+from nn_opt.ir.remf import RemFOp
 from nn_opt.ir.types import UNSIGNED
 
 INDEX = IndexType()
@@ -35,7 +36,7 @@ BINARY: dict[str, tuple[type[Operation] | None, type[Operation], type[Operation]
     "sub": (arith.SubfOp, arith.SubiOp, arith.SubiOp),
     "mul": (arith.MulfOp, arith.MuliOp, arith.MuliOp),
     "div": (arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
-    "rem": (None, arith.RemSIOp, arith.RemUIOp),
+    "rem": (RemFOp, arith.RemSIOp, arith.RemUIOp),
     "max": (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
     "min": (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
     "and": (None, arith.AndIOp, arith.AndIOp),

@@ -7,22 +7,24 @@ from typing import Any, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import (
-    Arith,
     IntegerOverflowAttr,
     floatingPointLike,
     signlessIntegerLike,
 )
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import AttrConstraint, IRDLOperation, PropertyDef, base
 from xdsl.irdl.attributes import single_range_constr_coercion
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from nn_opt.ir.remf import RemFOp
 from nn_opt.ir.types import element_type, type_of, vector_type
 
 __all__ = ["Arith", "accept_vectors", "bool_like", "lanes_of"]
+
+Arith = Dialect("arith", [*arith.Arith.operations, RemFOp], [*arith.Arith.attributes])
 
 INTEGER, FLOAT = signlessIntegerLike, floatingPointLike
 CASTS: dict[type[IRDLOperation], tuple[AttrConstraint, AttrConstraint]] = {

@@ -16,7 +16,7 @@ INTEGERS = {
     64: [0, 1, -1, (1 << 63) - 1, -(1 << 63), 5, -7, 1 << 40],
 }
 WIDTHS = list(INTEGERS)
-BINARY_FLOAT = """addf subf mulf divf maximumf minimumf maxnumf minnumf""".split()
+BINARY_FLOAT = """addf subf mulf divf maximumf minimumf maxnumf minnumf remf""".split()
 BINARY_INTEGER = """addi subi muli andi ori xori maxsi minsi maxui minui""".split()
 DIVISIONS = """divsi divui remsi remui floordivsi ceildivsi""".split()
 SHIFTS = """shli shrsi shrui""".split()

@@ -29,6 +29,9 @@ RUNS = [
     pytest.param(run_webgpu, marks=tools.needs("wgpu", "vulkan"), id="WGSL"),
 ]
 Run = Callable[[ModuleOp, Sequence[Any]], list[Any]]
+# Remainders by all orders of magnitude: exact, whatever the quotient.
+BITS = np.random.default_rng(5).integers(0, 1 << 32, (2, 256), dtype=np.uint64)
+ANY_FLOATS = list(BITS.astype(np.uint32).view(np.float32))
 # The functions of OpenCL, 7.4: exp, log and others are off by up to 3 or 4 ulp, tan by 5.
 ULP = 5 * 1.2e-7
 
@@ -46,3 +49,13 @@ def test_every_operation_and_type(execute: Run):
         np.testing.assert_allclose(
             a, b, rtol=0 if exact else ULP, atol=0, equal_nan=True, err_msg=name
         )
+
+
+@pytest.mark.parametrize("execute", RUNS)
+def test_remainders_are_exact_however_large_the_quotient(execute: Run):
+    body = "%r = arith.remf %a, %b : f32"
+    case = ("remf", ANY_FLOATS, ["f32", "f32"], "f32", body)
+    (got,) = execute(gpu_module([case]), ANY_FLOATS)
+    with np.errstate(all="ignore"):
+        x, y = (values.astype(np.float64) for values in ANY_FLOATS)
+        np.testing.assert_array_equal(got, np.fmod(x, y).astype(np.float32))

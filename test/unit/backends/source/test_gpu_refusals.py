@@ -22,7 +22,13 @@ DOUBLE = "%v = loop.load %x0[%t] : memref<4xf64>\nloop.store %v, %x1[%t] : memre
 LONG = "%v = loop.load %x0[%t] : memref<4xi64>\n"
 FLOAT = "%v = loop.load %x0[%t] : memref<4xf32>\n"
 CASES = [
-    ("metal", T + DOUBLE, "f64", "the Metal backend has no type for f64"),
+    (
+        "metal",
+        T + DOUBLE,
+        "f64",
+        "the Metal backend has no type for f64\n  hint: Metal has no floats of 64 bits: cast the"
+        " model to float32, or compile it for opencl or cuda",
+    ),
     ("wgsl", T + DOUBLE, "f64", "the WGSL backend has no type for f64"),
     (
         "metal",
