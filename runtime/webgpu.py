@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar
@@ -48,7 +48,7 @@ def device() -> Any:
 
 
 @contextmanager
-def _runtime_folder() -> Iterator[None]:
+def _runtime_folder() -> Generator[None]:
     """Name a folder where Wayland's library looks for a display; it prints an error without one."""
     if os.environ.get(RUNTIME_FOLDER, "").startswith("/"):
         yield

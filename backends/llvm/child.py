@@ -25,12 +25,23 @@ _REASONS = (
 )
 
 
+# What it writes of words that it then ignores.
+_IGNORED = re.compile(r"^'(.*)' is not a recognized (feature|processor) for this target", re.M)
+
+
 def make_in_child(job: Job, name: str) -> bytes:
     """Return what a job asks for; `name` is the target's, for messages.
 
-    Raises: DiagnosticError with LLVM's words for what it cannot make code of; Refused.
+    Raises: DiagnosticError with LLVM's words for what it cannot make code of, or for a feature or
+    processor that it does not know; Refused.
     """
     done = _run(job)
+    if ignored := _IGNORED.search(done.stderr.decode(errors="replace")):
+        architecture = job.triple.partition("-")[0]
+        raise DiagnosticError(
+            f"error: target {name!r}: LLVM knows no {ignored[2]} {ignored[1]!r} of {architecture}"
+            f"\n  hint: those of LLVM's own tools count: llc -mtriple={architecture} -mattr=help"
+        )
     head, newline, rest = done.stdout.partition(b"\n")
     if done.returncode or head + newline not in (worker.DONE, worker.REFUSED, worker.UNKNOWN):
         said = done.stderr.decode(errors="replace")

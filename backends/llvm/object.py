@@ -40,6 +40,8 @@ def machine_for(target: Target) -> Any:
 
     Raises: DiagnosticError if this LLVM has no such target.
     """
+    if is_native(target):
+        require_known_words(target)
     try:
         return worker.machine_of(job_for(target, ()))
     except worker.UnknownTarget as error:
@@ -80,6 +82,7 @@ def make(job: Job, target: Target) -> bytes:
     """
     try:
         if is_native(target):
+            require_known_words(target)
             with _sparing(target):
                 return worker.made(job)
         return make_in_child(job, target.name)
@@ -88,6 +91,17 @@ def make(job: Job, target: Target) -> bytes:
     except worker.Refused as error:
         # The text is this compiler's own: whatever LLVM objects to is a fault here.
         raise RefusedCode(str(error), function_at(str(error), job.parts[0])) from error
+
+
+@lru_cache
+def require_known_words(target: Target) -> None:
+    """Refuse features and processors of a target written out that LLVM would ignore.
+
+    It says so on stderr alone, so a child is asked; targets of a table are known to be right.
+    Raises: DiagnosticError.
+    """
+    if target.name.startswith("llvm "):
+        make_in_child(job_for(target, ("",)), target.name)
 
 
 @lru_cache(maxsize=1)

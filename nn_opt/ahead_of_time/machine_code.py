@@ -16,10 +16,10 @@ from nn_opt.backends.llvm.cpu_checks import features_of
 from nn_opt.backends.llvm.library import library_object, variant
 from nn_opt.backends.llvm.library_glue import Interface, arena_bytes
 from nn_opt.backends.llvm.library_header import header
-from nn_opt.backends.llvm.object import emit_assembly
+from nn_opt.backends.llvm.object import emit_assembly, require_known_words
 from nn_opt.build import Lowered, follow, lower
 from nn_opt.driver.models import fail, progress_bar
-from nn_opt.ir.target import TARGETS, Target
+from nn_opt.ir.target import TARGETS, Target, target_named
 
 # For the least machine of each kind: all but the model's own code.
 _BASES = {"x86_64": "x86-64", "aarch64": "aarch64", "riscv64": "riscv64"}
@@ -39,6 +39,7 @@ def assembly(request: Request) -> Made:
 def lowered(request: Request, target: str = "", before: Lowered | None = None) -> Lowered:
     """Return the model as LLVM IR, its weights in one block with those of the code before it."""
     options = request.options
+    require_known_words(target_named(target or request.target))
     request.signature()
     with progress_bar() as progress:
         module = request.module()
@@ -77,8 +78,6 @@ def binary(request: Request) -> Made:
 
 def library(request: Request) -> Made:
     """Return a shared library with weights, its C header and description."""
-    from nn_opt.ir.target import target_named
-
     compiler = _c_compiler(target_named(request.targets[0]).triple)
     made = binary(request)
     name = request.output.name
@@ -95,8 +94,6 @@ def library(request: Request) -> Made:
 
 
 def _demands(name: str) -> int:
-    from nn_opt.ir.target import target_named
-
     return len(features_of(target_named(name)))
 
 

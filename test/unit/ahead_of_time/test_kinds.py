@@ -89,6 +89,19 @@ def test_mistakes(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("suffix", ["ll", "s", "o"])
+@pytest.mark.parametrize("architecture", ["aarch64", "x86_64"])
+def test_features_that_llvm_does_not_know(
+    architecture: str, suffix: str, mlp: Sample, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+):
+    target = f"llvm -mtriple={architecture}-linux-gnu -mattr=+nonsense"
+    output = tmp_path / f"net.{suffix}"
+    assert main([str(mlp.path), "-o", str(output), "--target", target]) == 1
+    message = f"error: target {target!r}: LLVM knows no feature '+nonsense' of {architecture}\n"
+    assert capfd.readouterr().err.startswith(f"{message}  hint: those of LLVM's own tools count: ")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_all_targets_are_named(mlp: Sample, capsys: pytest.CaptureFixture[str]):
     assert main([str(mlp.path), "-o", "net", "--target", "z80"]) == 1
     known = capsys.readouterr().err.partition("the targets are ")[2].partition(";")[0].split(", ")

@@ -49,6 +49,12 @@ def test_what_ends_llvm_is_an_error_in_one_line():
     assert "exp" in said
 
 
+def test_a_processor_that_llvm_does_not_know():
+    said = "error: target 'mine': LLVM knows no processor 'z80' of aarch64\n"
+    with pytest.raises(DiagnosticError, match=said):
+        make_in_child(Job([SUM], "aarch64-linux-gnu", "z80"), "mine")
+
+
 def test_text_that_llvm_refuses_names_its_function():
     with pytest.raises(RefusedCode, match="for @broken") as caught:
         emit_object("define float @broken() {\n  ret float %nothing\n}", TARGETS["neon"])
