@@ -25,6 +25,23 @@ def _pyopencl() -> Any:
     return pyopencl
 
 
+def devices() -> list[Any]:
+    """Return all devices of all platforms.
+
+    Raises: DeviceError for a missing package, or if there is none.
+    """
+    cl: Any = _pyopencl()
+    try:
+        found: list[Any] = [
+            one for platform in cl.get_platforms() for one in platform.get_devices()
+        ]
+    except cl.Error:  # no driver at all
+        found = []
+    if not found:
+        raise DeviceError(f"error: there is no OpenCL device\n  hint: {DRIVER}")
+    return found
+
+
 @cache
 def context() -> Any:
     """Return a context for the first device: a GPU if there is one.
@@ -32,16 +49,9 @@ def context() -> Any:
     Raises: DeviceError for a missing package or device.
     """
     cl: Any = _pyopencl()
-    try:
-        devices: list[Any] = [
-            one for platform in cl.get_platforms() for one in platform.get_devices()
-        ]
-    except cl.Error:  # no driver at all
-        devices = []
-    if not devices:
-        raise DeviceError(f"error: there is no OpenCL device\n  hint: {DRIVER}")
-    gpus = [device for device in devices if device.type & cl.device_type.GPU]
-    return cl.Context((gpus or devices)[:1])
+    devices_here = devices()
+    gpus = [device for device in devices_here if device.type & cl.device_type.GPU]
+    return cl.Context((gpus or devices_here)[:1])
 
 
 class OpenCLDevice(Device):

@@ -47,6 +47,19 @@ def device() -> Any:
         return _device_of(wgpu)
 
 
+def adapters() -> list[Any]:
+    """Return all adapters.
+
+    Raises: DeviceError for a missing package, or if there is none.
+    """
+    wgpu: Any = _wgpu()
+    with _runtime_folder():
+        found: list[Any] = wgpu.gpu.enumerate_adapters_sync()
+    if not found:
+        raise DeviceError(f"error: there is no WebGPU adapter\n  hint: {DRIVER}")
+    return found
+
+
 @contextmanager
 def _runtime_folder() -> Generator[None]:
     """Name a folder where Wayland's library looks for a display; it prints an error without one."""

