@@ -161,10 +161,10 @@ def _rows() -> dict[str, Tool]:
         "mlir": Tool(partial(in_packages, "mlir/bin/mlir-opt"), mlir),
         "mlir-opt": Tool(partial(in_packages, "mlir/bin/mlir-opt"), mlir),
         "node": Tool(node, _pip("'nn-opt[dev]'")),
-        "nvcc": Tool(nvcc, _pip("nvidia-cuda-nvcc")),
+        "nvcc": Tool(nvcc, _pip("'nn-opt[test]'")),
         "nvrtc": Tool(partial(in_packages, "nvidia/cu*/lib/libnvrtc.so*"), _pip("'nn-opt[cuda]'")),
         "opencl": Tool(opencl_device, f"{pip_opencl} && {SYSTEM}"),
-        "ptxas": Tool(ptxas, _pip("nvidia-cuda-nvcc")),
+        "ptxas": Tool(ptxas, _pip("'nn-opt[test]'")),
         "vulkan": Tool(vulkan_driver, SYSTEM),
     }
 
