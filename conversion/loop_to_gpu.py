@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 from nn_opt.conversion.to_gpu.host import Host
 from nn_opt.conversion.to_gpu.inline import Inliner
 from nn_opt.conversion.to_gpu.kernels import Kernels
+from nn_opt.conversion.to_gpu.naming import name_arguments
 from nn_opt.dialects import gpu, loop
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.legality import require_one_block
@@ -61,6 +62,7 @@ class ConvertLoopToGpuPass(ModulePass):
             host.convert(host.function.body.block)
             host.drop_unused()
         _dissolve_calls(op, hosts)
+        name_arguments(op, kernels.functions)
         op.attributes[gpu.CONTAINER] = UnitAttr()
         if kernels.functions:
             module = kernels.module()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nn_opt.dialects import gpu
@@ -19,10 +18,6 @@ class Kernels:
     taken: set[str] = field(default_factory=set[str])
     functions: list[gpu.FuncOp] = field(default_factory=list[gpu.FuncOp])
     name: str = MODULE
-
-    def reserve(self, names: Iterable[str]) -> None:
-        """Keep names for the first kernels of functions that are called so."""
-        self.taken.update(names)
 
     def name_for(self, function: str, first: bool) -> str:
         """Return the function's own name for its first kernel, then `name_1`, and so on."""

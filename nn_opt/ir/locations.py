@@ -161,6 +161,20 @@ def node_names(place: Attribute) -> Iterator[str]:
             pass
 
 
+def weight_names(place: Attribute) -> Iterator[str]:
+    """Yield the names of the model's weights and inputs that a location holds."""
+    match place:
+        case NameLoc(desc=name, location=FileLineColLoc(line=IntAttr(data=0))):
+            yield name.data
+        case FusedLoc(locations=ArrayAttr(data=places)):
+            for part in places:
+                yield from weight_names(part)
+        case CallSiteLoc(callee=callee):
+            yield from weight_names(callee)
+        case _:
+            pass
+
+
 def file_place(place: Attribute) -> tuple[str, int, int] | None:
     """Return file, line and column of a location; of several, of the first that has them."""
     match place:
