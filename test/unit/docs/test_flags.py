@@ -25,6 +25,7 @@ DEFINED = re.compile(r'(?:rewrite\(|name = )"([a-z0-9-]+)"')  # passes that a pa
 ELSEWHERE = {
     "editable",  # pip
     "specs",  # gcc
+    "target-env",  # spirv-as
     "experimental-wasm-relaxed-simd",  # node
     "canonicalise",  # misspelt on purpose
     "pass",  # stands for any
