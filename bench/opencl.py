@@ -2,6 +2,7 @@
 
     python -m bench.opencl                    all
     python -m bench.opencl matmul             those whose names begin so
+    python -m bench.opencl --json FILE        also write the figures
 
 Without a GPU the device is a core: PoCL runs a block's threads as a loop, pinned to one thread.
 The kernel by hand is what one would write for a GPU: 64 threads, each with 8 by 8 results.
@@ -10,10 +11,12 @@ The kernel by hand is what one would write for a GPU: 64 threads, each with 8 by
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +34,7 @@ from nn_opt.pipelines import expand
 from nn_opt.runtime.device import DeviceArray, DeviceProgram
 from nn_opt.runtime.opencl import OpenCLDevice
 
+SUBJECTS = ("nn-opt", "by hand")
 SECONDS = 2.0  # of taking turns, a case
 ROUNDS = 3  # at least
 BY_HAND = """
@@ -191,23 +195,32 @@ def best_of_turns(
     return {name: min(taken) for name, taken in times.items()}
 
 
+def table_of(device: str, rates: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return what was measured on a device, a case a row."""
+    table = Table("case", *SUBJECTS, title="GFLOP/s as OpenCL", caption=device)
+    for name, found in rates.items():
+        table.add_row(name, *(f"{found[n]:.1f}" if n in found else "" for n in SUBJECTS))
+    return table
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the cases that are named and print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.opencl")
     parser.add_argument("names", nargs="*", help="beginnings of names of cases")
-    names = tuple(parser.parse_args(arguments).names) or ("",)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here")
+    options = parser.parse_args(arguments)
+    names = tuple(options.names) or ("",)
     os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
     pin(1)
-    table = Table("case", "nn-opt", "by hand", title="GFLOP/s as OpenCL")
-    device = ""
+    device, rates = "", dict[str, dict[str, float]]()
     for case in CASES:
         if case.name.startswith(names):
-            device, rates = measure(case)
-            table.add_row(
-                case.name, *(f"{rates[n]:.1f}" if n in rates else "" for n in ("nn-opt", "by hand"))
-            )
-    table.caption = device
-    Console().print(table)
+            device, rates[case.name] = measure(case)
+    Console().print(table_of(device, rates))
+    if options.json is not None:
+        rounded = {name: {n: round(r, 2) for n, r in row.items()} for name, row in rates.items()}
+        facts = {"device": device, "gflops": rounded}
+        options.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="ascii")
 
 
 if __name__ == "__main__":
