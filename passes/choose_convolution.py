@@ -26,6 +26,7 @@ TRANSFORM_ELEMENTS_PER_NS = 16.0
 WEIGHT_BYTES_PER_NS = 20.0
 STEPS_NS = 300.0  # three loop nests instead of one
 GAIN = 1.1  # how much faster an algorithm must be: it rounds more and takes more weights
+VECTOR_BYTES = 16  # of the narrowest vectors for which transforms pay
 FORCED = {"force2": "winograd2", "force4": "winograd4"}
 
 
@@ -37,7 +38,8 @@ class ChooseConvolutionPass(ModulePass):
     F(4, 3) is within 5e-5 of the exact result and F(2, 3) within 5e-6, as is a direct sum; whole
     networks stay within 1e-4. An infinite input spoils all results of its tile, not only nine.
 
-    Not for a target with a GPU, where no convolution is blocked.
+    Not for a target with a GPU, where no convolution is blocked, nor by itself for one without
+    vectors, such as JavaScript, where transforms cost more than products.
 
     winograd: "auto" by estimated time, "off", or "force2" and "force4" wherever it is possible.
     Needs: graph, static shapes. Keeps: graph.
@@ -49,7 +51,10 @@ class ChooseConvolutionPass(ModulePass):
     winograd: Literal["auto", "off", "force2", "force4"] = "auto"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.winograd == "off" or target_of(op).gpu is not None:
+        target = target_of(op)
+        if self.winograd == "off" or target.gpu is not None:
+            return
+        if self.winograd == "auto" and target.vector_bytes < VECTOR_BYTES:
             return
         for conv in [inner for inner in op.walk() if isinstance(inner, graph.ConvOp)]:
             if is_possible(conv):

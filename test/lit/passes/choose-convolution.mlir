@@ -1,5 +1,6 @@
 // RUN: nn-opt --choose-convolution --fold-constants --split-input-file %s | filecheck %s
 // RUN: nn-opt --choose-convolution{winograd=off} --split-input-file %s | filecheck %s --check-prefix=OFF
+// RUN: nn-opt --target=js --choose-convolution --split-input-file %s | filecheck %s --check-prefix=OFF
 // RUN: nn-opt --choose-convolution{winograd=force2} --split-input-file %s | filecheck %s --check-prefix=TWO
 // RUN: nn-opt --choose-convolution --split-input-file --remarks %s -o /dev/null 2>&1 | filecheck %s --check-prefix=REMARK
 
