@@ -95,14 +95,38 @@ def size_text(size: int) -> str:
     return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1e6:,.1f} MB"
 
 
+def _kind_of(header: str) -> str:
+    """Return what a C header of nn-compile's belongs to, or nothing for one of somebody else's."""
+    first = header.partition("\n")[0]
+    if "compiled by nn-opt" not in first:
+        return ""
+    _, is_host, devices = first.partition(": a host for its kernels on ")
+    if is_host:
+        return f"kernels on {devices.removesuffix('. */')}"
+    return "a library" if "_run_in(" in header else "C99"
+
+
+def _require_same_kind(path: Path, content: bytes) -> None:
+    """Refuse to overwrite a header that another kind of output lies beside."""
+    before, after = _kind_of(path.read_text(errors="replace")), _kind_of(content.decode())
+    if before and after and before != after:
+        fail(
+            f"{path}: error: this header is that of {before}, and {after} would overwrite it"
+            "\n  hint: give -o another name or folder, or remove the header"
+        )
+
+
 def write_all(made: Made, folder: Path) -> None:
     """Write files that appear only once all of them are complete.
 
-    Raises: DiagnosticError if the system refuses; nothing is left behind then.
+    Raises: DiagnosticError if the system refuses, or a header of another kind is there; nothing
+    is left behind then.
     """
-    for name in made.files:
+    for name, content in made.files.items():
         if (folder / name).is_dir():
             fail(f"{folder / name}: error: this is a folder, where a file is to be written")
+        if name.endswith(".h") and (folder / name).is_file():
+            _require_same_kind(folder / name, content)
     try:
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as drafts:
             for name, content in made.files.items():

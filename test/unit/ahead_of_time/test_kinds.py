@@ -141,6 +141,29 @@ def test_kinds_do_not_overwrite_each_other_s_files(network: Sample, tmp_path: Pa
     assert {"net.cl.weights", "net.cu.weights", "net.mjs.weights", "net.c.json"} <= set(made)
 
 
+def test_headers_of_another_kind_are_kept(
+    mlp: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    def make(output: str, target: str) -> int:
+        words = [str(mlp.path), "--target", target, "--name", "net", "-o", str(tmp_path / output)]
+        return main(words)
+
+    assert make("net.o", "cortex-m4") == make("net.o", "x86-64") == make("a", "opencl") == 0
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    capsys.readouterr()
+    for output, target, before, after in (
+        ("net.c", "c", "a library", "C99"),
+        ("a", "cuda", "kernels on OpenCL devices", "kernels on NVIDIA's GPUs"),
+        ("a/net.c", "c", "kernels on OpenCL devices", "C99"),
+    ):
+        assert make(output, target) == 1
+        said = f"net.h: error: this header is that of {before}, and {after} would overwrite it\n"
+        assert said in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == files
+    (tmp_path / "net.h").write_text("/* My own. */")
+    assert make("net.c", "c") == 0
+
+
 def test_a_machine_without_portable_code(monkeypatch: pytest.MonkeyPatch):
     class Machine:
         machine = "m68k"
