@@ -9,10 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tools
+from fake_driver import fake, fake_driver
 
 from bench import gpu, gpu_cases
 from bench.gpu_clock import Clock, peaks_of
 from nn_opt.runtime.loader import RuntimeFault
+
+__all__ = ["fake", "fake_driver"]  # fixtures
 
 
 class FakeGraph:
@@ -111,11 +114,23 @@ def test_a_wrong_result_ends_in_an_error(monkeypatch, tmp_path):
 
 @tools.needs("opencl")
 def test_the_script_measures_and_writes(monkeypatch, tmp_path):
+    measure_and_write("opencl", monkeypatch, tmp_path)
+
+
+@tools.needs("cc", "clang++-19", "nvrtc")
+def test_the_script_measures_cuda(fake, monkeypatch, tmp_path):
+    """On fibers of this CPU, by a driver that is not NVIDIA's."""
+    facts = measure_and_write("cuda", monkeypatch, tmp_path)
+    assert facts["device"] == "fake device 0"
+
+
+def measure_and_write(target, monkeypatch, tmp_path):
+    """Run the script on a small model and a small kernel; return what it wrote."""
     monkeypatch.setattr(gpu, "RIGHT", ("mlp",))
     monkeypatch.setattr(gpu, "TIMED", ("mlp",))
     monkeypatch.setattr(gpu, "cases", lambda small: [gpu_cases.product(32, "f16")])
     monkeypatch.setattr("bench.gpu_clock.SECONDS", 0.0)
-    gpu.main(["--target", "opencl", "--small", "--out", str(tmp_path)])
+    gpu.main(["--target", target, "--small", "--out", str(tmp_path)])
     facts = json.loads((tmp_path / "gpu-bench.json").read_text())
     rows = {row["name"]: row for row in facts["rows"]}
     assert rows["mlp"]["launches"] > 0
@@ -125,3 +140,4 @@ def test_the_script_measures_and_writes(monkeypatch, tmp_path):
     page = (tmp_path / "gpu-bench.md").read_text()
     assert facts["device"] in page
     assert "| matmul 32 f16 |" in page
+    return facts

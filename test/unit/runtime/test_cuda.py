@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tools
-from simt_programs import compile_cuda
+from fake_driver import fake, fake_driver, forget
 
 import nn_opt
 from nn_opt.reference import run as interpret
@@ -19,7 +16,7 @@ from nn_opt.runtime import cuda, dlpack, nvrtc
 from nn_opt.runtime.device import DeviceError
 from nn_opt.runtime.gpu_program import GpuProgram
 
-FAKE = Path(__file__).resolve().parents[1] / "support" / "fake_cuda" / "cuda.c"
+__all__ = ["fake", "fake_driver"]  # fixtures
 TEXT = """
 func.func @main(%x: tensor<4x32xf32>, %w: tensor<32x8xf32>) -> tensor<4x8xf32> {
   %p = graph.matmul %x, %w : (tensor<4x32xf32>, tensor<32x8xf32>) -> tensor<4x8xf32>
@@ -32,36 +29,6 @@ func.func @main(%x: tensor<4x32xf32>, %w: tensor<32x8xf32>) -> tensor<4x8xf32> {
 def arrays() -> list[Any]:
     rng = np.random.default_rng(0)
     return [rng.standard_normal(shape, dtype=np.float32) for shape in ((4, 32), (32, 8))]
-
-
-@pytest.fixture(scope="session")
-def fake_driver(tmp_path_factory: pytest.TempPathFactory) -> str:
-    library = tmp_path_factory.mktemp("fake-cuda") / "libcuda.so.1"
-    command = [tools.need("cc"), "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([*command, "-o", str(library), str(FAKE), "-ldl"], check=True)
-    return str(library)
-
-
-@pytest.fixture
-def fake(fake_driver: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the driver be the fake one; what NVRTC takes is compiled for the CPU, too."""
-    compile_text = nvrtc.compile_text
-
-    def compiled(text: str, machine: int) -> bytes:
-        library: Any = compile_cuda(text).library
-        monkeypatch.setenv("FAKE_CUDA_KERNELS", library._name)
-        return compile_text(text, machine)
-
-    monkeypatch.setattr(cuda, "LIBRARY", fake_driver)
-    monkeypatch.setattr(cuda, "compile_text", compiled)
-    _forget()
-    yield
-    _forget()
-
-
-def _forget() -> None:
-    cuda.library.cache_clear()
-    cuda.first_device.cache_clear()
 
 
 @tools.needs("cc", "clang++-19", "nvrtc")
@@ -151,14 +118,14 @@ def test_a_status_that_the_driver_has_no_words_for(words: str, monkeypatch: pyte
 
 def test_no_driver(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cuda, "LIBRARY", "libcuda-that-is-nowhere.so.1")
-    _forget()
+    forget()
     expected = (
         "error: there is no CUDA driver: libcuda-that-is-nowhere.so.1 is missing\n"
         "  hint: install NVIDIA's driver for your GPU"
     )
     with pytest.raises(DeviceError, match=expected):
         nn_opt.compile(nn_opt.parse(TEXT), target="cuda", cache=False)
-    _forget()
+    forget()
 
 
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch):
