@@ -1,7 +1,7 @@
 // A model becomes an object and a C header, for this machine or another one.
 // RUN: python %S/../frontends/Inputs/model.py %S/Inputs/net.txt %t.onnx
-// RUN: nn-compile %t.onnx --shape x=3x4 --name net --threads 1 --winograd off --precision f32 --deterministic --no-cache --target x86-64-v4 -o %t.o
-// RUN: filecheck %s <%t.h
+// RUN: nn-compile %t.onnx --shape x=3x4 --name net --threads 1 --winograd off --precision f32 --deterministic --no-cache --target x86-64-v4 -o %t-lib.o
+// RUN: filecheck %s <%t-lib.h
 // RUN: nn-compile %t.onnx --dim N=3 --embed-weights -o %t.c | filecheck %s --check-prefix=RAM
 // RUN: not nn-compile %t.onnx --dim N=3 --mean 0 --std 1 --labels %s -o %t.html 2>&1 | filecheck %s --check-prefix=PAGE
 // RUN: nn-compile %t.onnx --dim N=3 --debug-info --target x86-64-v4 -o %t.ll
