@@ -87,7 +87,7 @@ class Indices:
             if high < 0 or low >= size:
                 return None
             if low < 0:
-                conditions.append(f"{self.text(expr)} >= 0")
+                conditions.append(self.not_negative(expr))
             if high >= size:
                 conditions.append(f"{self.text(expr)} < {size}")
         return conditions
@@ -103,8 +103,19 @@ class Indices:
             if high < 0:
                 return None
             if low < 0:
-                conditions.append(f"{self.text(expr)} >= 0")
+                conditions.append(self.not_negative(expr))
         return conditions
+
+    def not_negative(self, expr: AffineExpr) -> str:
+        """Return the condition that an expression is 0 or more, without minus signs if it can be.
+
+        -i + 15 >= 0  ->  i < 16; both sides are as small as the expression's terms.
+        """
+        form = linear(expr)
+        if not form.terms or any(factor > 0 for factor in form.terms.values()):
+            return f"{self.text(expr)} >= 0"
+        other = self.text(AffineExpr.constant(form.constant) - expr)
+        return f"{other} < {form.constant + 1}" if form.constant else f"{other} <= 0"
 
 
 def _signed(word: str, negative: bool, *, first: bool) -> str:

@@ -59,6 +59,7 @@ class KernelPrinter(FunctionPrinter):
     subgroup: int = field(kw_only=True)  # threads that run in step; 0: not known
     vectors: dict[str, int] = field(default_factory=dict[str, int])  # lanes of what has a name
     shared: list[str] = field(default_factory=list[str])  # declarations, for the kernel's top
+    declared: dict[str, int] = field(default_factory=dict[str, int])  # lines of unset variables
 
     def indices(self, values: Sequence[SSAValue]) -> Indices:
         base = super().indices(values)
@@ -129,6 +130,8 @@ class KernelPrinter(FunctionPrinter):
             type_ = vector_type(lanes, type_)
         names = [f"{stem}{number}" for number in sorted({place // lanes for place in places})]
         self.say(self.language.define_variables(names, type_))
+        if len(names) == 1:
+            self.declared[names[0]] = len(self.lines) - 1
         return True
 
     def lanes_of_variables(self, accesses: Sequence[loop.LoadOp | loop.StoreOp]) -> int:
@@ -168,10 +171,19 @@ class KernelPrinter(FunctionPrinter):
     def assign(self, buffer: SSAValue, offset: str, value: str) -> None:
         """Print what writes an element."""
         if buffer in self.variables:
-            self.say(f"{self.variables[buffer]}{offset} = {value};")
+            self.set_variable(f"{self.variables[buffer]}{offset}", value)
             return
         found = self.buffers[buffer]
         self.say(self.gpu.write(found, self.place(found, offset), value))
+
+    def set_variable(self, name: str, value: str) -> None:
+        """Print what assigns to a variable: in its declaration, if there is nothing in between."""
+        place = self.declared.pop(name, None)
+        since = range(len(self.lines) if place is None else place + 1, len(self.lines))
+        if place is None or any(line not in self.declared.values() for line in since):
+            self.say(f"{name} = {value};")
+        else:
+            self.lines[place] = f"{self.lines[place].removesuffix(';')} = {value};"
 
     # Vectors
 

@@ -256,7 +256,7 @@ def store(p: KernelPrinter, op: loop.StoreOp) -> None:
     if op.memref in p.of_vectors:
         name, text = variable(p, op), p.native(op.value, tight=False)
         p.before_a_write(frozenset({name}))
-        p.say(f"{name} = {text};")
+        p.set_variable(name, text)
         return
     indices, place = p.indices(op.indices), flat(op)
     buffer = p.buffers.get(op.memref)

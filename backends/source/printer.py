@@ -59,6 +59,7 @@ class FunctionPrinter:
     variables: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     _pending: dict[SSAValue, Pending] = field(default_factory=dict[SSAValue, Pending])
     _depth: int = 1
+    _last_test: tuple[str, int, int] = ("", 0, 0)  # its head and depth, and the lines up to its end
 
     def block(self, block: Block) -> None:
         """Print the ops of a block."""
@@ -183,9 +184,25 @@ class FunctionPrinter:
         """Return how many elements a buffer has."""
         return math.prod(shape_of(buffer))
 
+    def guarded(self, condition: str, block: Block) -> None:
+        """Print a block under a condition; right behind another one under it, the two are one.
+
+        Nothing in between can have changed what the condition reads: indices have fixed names.
+        """
+        head = f"if ({condition})"
+        if self._last_test == (head, self._depth, len(self.lines)):
+            self.lines.pop()
+        else:
+            self.say(f"{head} {{")
+        self._inner(block)
+        self._last_test = (head, self._depth, len(self.lines))
+
     def region(self, head: str, block: Block) -> None:
         """Print a head, a block in braces, and nothing after it."""
         self.say(f"{head} {{")
+        self._inner(block)
+
+    def _inner(self, block: Block) -> None:
         self._depth += 1
         self.block(block)
         self._depth -= 1
@@ -275,7 +292,7 @@ def _if(p: FunctionPrinter, op: loop.IfOp) -> None:
     conditions = p.indices(op.indices).conditions(op.conditions.data.results)
     always = p.language.literal(conditions is not None, i1)
     text = " && ".join(conditions) if conditions else always
-    p.region(f"if ({text})", op.body.block)
+    p.guarded(text, op.body.block)
 
 
 def _buffer_constant(p: FunctionPrinter, op: loop.ConstantOp) -> None:
