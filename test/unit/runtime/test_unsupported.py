@@ -9,7 +9,9 @@ from nn_opt.runtime.loader import RuntimeFault
 
 
 def test_other_machines():
-    with pytest.raises(RuntimeFault, match="no thread pool for s390x, only x86_64, aarch64, riscv64"):
+    with pytest.raises(
+        RuntimeFault, match="no thread pool for s390x, only x86_64, aarch64, riscv64"
+    ):
         pool.pool_text("s390x")
 
 
