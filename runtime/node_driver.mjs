@@ -38,7 +38,7 @@ function loadWasm() {
   const names = Object.getOwnPropertyNames(Math).filter((name) => typeof Math[name] == "function");
   const env = Object.fromEntries(names.map((name) => [name, Math[name]]));
   const exp2 = (x) => Math.pow(2, x);
-  const more = { erf, exp2, atan2f: Math.atan2, cbrtf: Math.cbrt };
+  const more = { erf, exp2, fmod: (x, y) => x % y, atan2f: Math.atan2, cbrtf: Math.cbrt };
   const { exports } = new WebAssembly.Instance(module, { env: { ...env, ...more } });
   const [section] = WebAssembly.Module.customSections(module, "nn-opt");
   const about = JSON.parse(new TextDecoder().decode(section));

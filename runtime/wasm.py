@@ -16,7 +16,7 @@ from nn_opt.runtime.loader import RuntimeFault, Unloadable
 Array = NDArray[Any]
 NAMES = ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf",
          "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan",
-         "tanh", "atan2f", "cbrtf")  # fmt: skip
+         "tanh", "fmod", "atan2f", "cbrtf")  # fmt: skip
 
 
 class WasmProgram:

@@ -36,7 +36,8 @@ MOST_BYTES = 1 << 32  # of a memory with 32-bit addresses
 IMPORTED = (
     *("atan2f", "cbrtf"),
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf"),
-    *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan", "tanh"),
+    *("exp", "exp2", "expm1", "fmod", "log", "log10", "log1p", "log2", "pow", "sin", "sinh"),
+    *("tan", "tanh"),
 )
 _VERSIONS = range(25, 14, -1)
 _HINT = "install one: `apt-get install lld`, or `pip install ziglang`; or name one in WASM_LD"

@@ -26,7 +26,7 @@ from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.loader import RuntimeFault, Unloadable
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 from nn_opt.runtime.memory import Block
-from nn_opt.runtime.node import NodeProgram
+from nn_opt.runtime.node import NodeProgram, find_node
 from nn_opt.runtime.wasm import WasmProgram
 
 Array = NDArray[Any]
@@ -96,7 +96,7 @@ def small_wasm(target: str = "wasm") -> Artifact:
 
 @pytest.mark.parametrize("target", ["wasm", "wasm-relaxed"])
 def test_webassembly_in_node(target: str):
-    program = NodeProgram(small_wasm(target), "model.wasm", tools.relaxed_flags())
+    program = NodeProgram(small_wasm(target), "model.wasm", tools.relaxed_flags(find_node()))
     made = [np.empty((3, 8), np.float32), np.empty(5, ml_dtypes.bfloat16)]
     for _ in range(2):
         program.run([X, H], made, 1)

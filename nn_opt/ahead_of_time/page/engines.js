@@ -22,7 +22,7 @@ function erf(x) {
 }
 
 async function wasmRunner(code, weights, model) {
-  const env = { erf, exp2: (x) => 2 ** x, atan2f: Math.atan2, cbrtf: Math.cbrt };
+  const env = { erf, exp2: (x) => 2 ** x, fmod: (x, y) => x % y, atan2f: Math.atan2, cbrtf: Math.cbrt };
   for (const name of Object.getOwnPropertyNames(Math)) if (typeof Math[name] === "function") env[name] = Math[name];
   const { instance } = await WebAssembly.instantiate(code, { env });
   const { memory, run, ...places } = instance.exports;

@@ -62,7 +62,7 @@ def run(folder: Path, x: np.ndarray, *words: str, flags: tuple[str, ...] = ()):
     [("wasm-relaxed", "wasm-relaxed"), ("wasm", "wasm"), ("js", "js"), ("js,wasm", "js")],
 )
 def test_engines(folder: Path, network: Sample, engines: str, chosen: str):
-    done = run(folder, network.x, engines, flags=tools.relaxed_flags())
+    done = run(folder, network.x, engines, flags=tools.relaxed_flags(tools.need("node")))
     assert done.returncode == 0, done.stderr.decode()
     got = np.frombuffer(done.stdout, np.float32).reshape(network.y.shape)
     np.testing.assert_allclose(got, network.y, rtol=1e-4, atol=1e-4)

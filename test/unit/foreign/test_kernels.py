@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import kernels
+import foreign_kernels
 import pytest
 import tools
 from foreign import MACHINES, run_foreign
@@ -18,14 +18,14 @@ KINDS = ("cortex-a76", "sve128", "sve512", "armv7", "riscv64", "rvv256", "cortex
 
 @pytest.mark.parametrize("name", KINDS)
 def test_kernels_on(name: str, tmp_path: Path):
-    module = import_model(kernels.model())
-    outputs = run_foreign(module, MACHINES[name], kernels.feeds(), tmp_path)
-    kernels.assert_right(dict(zip(kernels.OUTPUTS, outputs, strict=True)))
+    module = import_model(foreign_kernels.model())
+    outputs = run_foreign(module, MACHINES[name], foreign_kernels.feeds(), tmp_path)
+    foreign_kernels.assert_right(dict(zip(foreign_kernels.OUTPUTS, outputs, strict=True)))
 
 
 @pytest.mark.parametrize("target", ["wasm", "wasm-relaxed", "x86-64"])
 def test_kernels_in_this_process(target: str):
     for tool in ("wasmtime", "wasm-ld") if target.startswith("wasm") else ():
         tools.need(tool)
-    compiled = nn_opt.compile(kernels.model(), target=target, cache=False)
-    kernels.assert_right(compiled.run(kernels.feeds()))
+    compiled = nn_opt.compile(foreign_kernels.model(), target=target, cache=False)
+    foreign_kernels.assert_right(compiled.run(foreign_kernels.feeds()))

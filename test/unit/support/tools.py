@@ -62,10 +62,10 @@ def node() -> str | None:
 
 
 @cache
-def relaxed_flags() -> tuple[str, ...]:
+def relaxed_flags(node: str) -> tuple[str, ...]:
     """Return what node has to be told for relaxed SIMD: a flag before version 22, later nothing."""
     flag = "--experimental-wasm-relaxed-simd"
-    asked = subprocess.run([need("node"), flag, "-e", ""], capture_output=True, check=False)
+    asked = subprocess.run([node, flag, "-e", ""], capture_output=True, check=False)
     return (flag,) if asked.returncode == 0 else ()
 
 
