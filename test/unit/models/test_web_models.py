@@ -1,9 +1,9 @@
-"""Whole models through WGSL, executed by a driver of Vulkan, and through an ES module in node."""
+"""Whole models as WGSL by a driver of Vulkan, in node by an ES module, in Chromium on a page."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import onnx
 import onnxruntime
 import pytest
 import tools
+from chromium import Chromium
 from numpy.typing import NDArray
 
 import nn_opt
@@ -106,3 +107,29 @@ def test_a_webassembly_module_without_weights_is_small(tmp_path: Path) -> None:
     assert main([str(tmp_path / "model.onnx"), "-o", str(tmp_path / "net.wasm")]) == 0
     assert (tmp_path / "net.wasm").stat().st_size < 200_000
     assert (tmp_path / "net.wasm.weights").stat().st_size > 13_000_000
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    with Chromium(Path(tools.need("browser"))) as browser:
+        yield browser
+
+
+@tools.needs("browser", "wasm-ld")
+@pytest.mark.parametrize("name", [*SMALL, TRAINED])
+def test_models_on_a_page_in_a_browser(chromium: Chromium, name: str, tmp_path: Path):
+    model, feeds, _ = case(name)
+    onnx.save(model, tmp_path / "net.onnx")
+    page = tmp_path / "net.html"
+    assert main([str(tmp_path / "net.onnx"), "-o", str(page)]) == 0
+    chromium.open(f"{page.as_uri()}?engine=wasm")
+    chromium.wait("['done', 'error'].includes(document.body.dataset.state)")
+    last = "[nnOpt.last.inputs, nnOpt.last.outputs].map((s) => s.map((a) => [...a].map(Number)))"
+    inputs, outputs = chromium.run(last)
+    names = feeds_in_order(model)
+    like = [feeds[name] for name in names]
+    given = [np.array(x, a.dtype).reshape(a.shape) for x, a in zip(inputs, like, strict=True)]
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    wanted = session.run(None, dict(zip(names, given, strict=True)))
+    got = [np.array(y, w.dtype).reshape(w.shape) for y, w in zip(outputs, wanted, strict=True)]
+    assert_same(got, wanted)
