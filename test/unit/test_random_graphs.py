@@ -200,12 +200,17 @@ def graphs(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, Array]]:
     return model, inputs
 
 
-@settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+def examples(count: int) -> settings:
+    """Let a test take the same so many examples in each run, however long they take."""
+    return settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+@examples(60)
 @given(graphs())
 def test_random_graphs_agree_with_onnxruntime(
     made: tuple[onnx.ModelProto, dict[str, Array]],
@@ -220,12 +225,7 @@ def test_random_graphs_agree_with_onnxruntime(
         assert relative_error(got[name], want) < TOLERANCE, (node, onnx.printer.to_text(model))
 
 
-@settings(
-    max_examples=10,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@examples(10)
 @given(graphs())
 def test_random_graphs_on_threads_of_a_gpu_agree_with_onnxruntime(
     made: tuple[onnx.ModelProto, dict[str, Array]],
@@ -240,12 +240,7 @@ def test_random_graphs_on_threads_of_a_gpu_agree_with_onnxruntime(
 
 
 @tools.needs("clang++-19", "g++")
-@settings(
-    max_examples=8,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@examples(8)
 @given(graphs())
 def test_random_graphs_as_kernels(made: tuple[onnx.ModelProto, dict[str, Array]]) -> None:
     """As CUDA text on fibers, which find races and accesses out of bounds."""
