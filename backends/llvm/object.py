@@ -131,15 +131,6 @@ def _sparing(target: Target) -> Generator[None]:
                 llvm.set_option("nn-opt", f"-{name}=false")
 
 
-def parse_for(text: str, target: Target, context: Any) -> Any:
-    """Return LLVM's module for LLVM IR text."""
-    layout = str(machine_for(target).target_data)
-    try:
-        return worker.parsed(text, target.triple, layout, context)
-    except worker.Refused as error:
-        raise RefusedCode(str(error), function_at(str(error), text)) from error
-
-
 class RefusedCode(AssertionError):
     """LLVM finds a mistake in the code that was generated for it; `function` has it, if known."""
 
