@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import NDArray
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from nn_opt.frontends.onnx.reader import Model
+from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.reference.graph import evaluate
 
 Array = NDArray[Any]
 
 
+class NeedsValue(DiagnosticError):
+    """A node cannot be converted before a value is known that depends on the model's inputs.
+
+    value: the value's name in the model, its calls expanded and its Ifs inlined.
+    choices: the Ifs that were inlined, by their first result: whether the condition held.
+    """
+
+    def __init__(self, model: Model, problem: str, value: str, choices: Mapping[str, bool]):
+        hint = f"values={{'{value}': ...}} gives it, on a command line --value {value}=..."
+        super().__init__(str(model.error(problem, hint=f"{hint}; a run computes it")))
+        self.value = value
+        self.choices = dict(choices)
+
+
 class Evaluator:
     """Interprets what hangs on constants alone: on demand, and every op once."""
 
-    def __init__(self, block: Block):
-        self._block = block
-        self._seen: Operation | None = None  # ops up to here are in `_static` if they belong there
-        self._static: set[SSAValue] = set()
+    def __init__(self) -> None:
+        self._static: dict[Operation, bool] = {}
         self._arrays: dict[SSAValue, Array] = {}
 
     def array_of(self, value: SSAValue) -> Array | None:
-        """Return the value's elements, None if they depend on an argument of the function."""
-        self._look_at_new_ops()
-        if value not in self._static:
+        """Return the value's elements, None if they depend on an argument of a block."""
+        if not self._is_static(value):
             return None
         stack = [value]
         while stack:
@@ -38,10 +52,19 @@ class Evaluator:
                 self._arrays.update(zip(op.results, results, strict=True))
         return self._arrays[value]
 
-    def _look_at_new_ops(self) -> None:
-        op = self._block.first_op if self._seen is None else self._seen.next_op
-        while op is not None:
-            if not op.regions and self._static.issuperset(op.operands):
-                self._static.update(op.results)
-            self._seen = op
-            op = op.next_op
+    def _is_static(self, value: SSAValue) -> bool:
+        """Return whether an op without regions computes the value from such ops alone."""
+        stack = [value.owner]
+        while stack:
+            op = stack.pop()
+            if not isinstance(op, Operation) or op in self._static:
+                continue
+            owners = [operand.owner for operand in op.operands]
+            unseen = [o for o in owners if isinstance(o, Operation) and o not in self._static]
+            if op.regions:
+                self._static[op] = False
+            elif unseen:
+                stack += [op, *unseen]
+            else:
+                self._static[op] = all(self._static.get(o, False) for o in owners)
+        return self._static.get(value.owner, False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Any
 
-from numpy.typing import NDArray
-from onnx import NodeProto, TensorProto, ValueInfoProto
+from numpy.typing import ArrayLike, NDArray
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -20,10 +21,12 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from nn_opt.frontends.onnx.baking import baked
+from nn_opt.frontends.onnx.branches import is_if, key_of, names_in, taken_branch
 from nn_opt.frontends.onnx.converters import CONVERTERS
-from nn_opt.frontends.onnx.evaluation import Evaluator
+from nn_opt.frontends.onnx.evaluation import Evaluator, NeedsValue
 from nn_opt.frontends.onnx.functions import without_functions
-from nn_opt.frontends.onnx.node import BadNode, Node, Unsupported, constant
+from nn_opt.frontends.onnx.node import BadNode, Node, UnknownValue, Unsupported, constant
 from nn_opt.frontends.onnx.reader import (
     Model,
     Source,
@@ -31,10 +34,17 @@ from nn_opt.frontends.onnx.reader import (
     check_opset,
     read_model,
 )
-from nn_opt.frontends.onnx.signature import MAX_ELEMENTS, bind_shapes, describe_inputs
+from nn_opt.frontends.onnx.scopes import Scope
+from nn_opt.frontends.onnx.signature import (
+    MAX_ELEMENTS,
+    InputSpec,
+    bind_shapes,
+    describe_inputs,
+)
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
-from nn_opt.frontends.onnx.support import operator_key, require_supported
+from nn_opt.frontends.onnx.support import operator_key, reasons, require_supported
 from nn_opt.frontends.onnx.weights import array_of_tensor
+from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.locations import file_line, located, named
 from nn_opt.ir.types import mlir_type, shape_of, tensor_type
 
@@ -46,28 +56,49 @@ def import_model(
     source: Source,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    values: Mapping[str, ArrayLike] | None = None,
 ) -> ModuleOp:
     """Return the model as a module of the graph dialect, its sizes all known.
 
     `dims` binds symbolic sizes by their name, `shapes` whole input shapes by the input's name.
-    Raises: DiagnosticError for a model that is broken, unsupported or not fully bound.
+    `values` are inputs, or what nodes compute, that shall be constants of the module.
+    Raises: DiagnosticError for a model that is broken, unsupported or not fully bound; NeedsValue
+    if what it computes depends on a value that only a run gives.
+    """
+    model = prepared(source)
+    if values:
+        model = baked(model, values)
+    inputs = describe_inputs(model)
+    bound = bind_shapes(model, inputs, dims or {}, shapes or {})
+    specs = [InputSpec(i.name, i.dtype, shape) for i, shape in zip(inputs, bound, strict=True)]
+    return import_part(model, specs)
+
+
+def prepared(source: Source) -> Model:
+    """Return a model that is checked and has no calls of functions.
+
+    Raises: DiagnosticError if it is broken or unsupported.
     """
     model = read_model(source)
     check_opset(model)
     require_supported(model)
     check_model(model)
-    model = _expanded(model)
-    inputs = describe_inputs(model)
-    bound = bind_shapes(model, inputs, dims or {}, shapes or {})
-    types = [tensor_type(s, mlir_type(i.dtype)) for i, s in zip(inputs, bound, strict=True)]
-    block = Block(arg_types=types)
+    return _expanded(model)
+
+
+def import_part(model: Model, inputs: Sequence[InputSpec]) -> ModuleOp:
+    """Return what computes a prepared model's outputs from inputs of known shapes.
+
+    Raises: DiagnosticError for what is broken or unsupported; NeedsValue as `import_model` does.
+    """
+    block = Block(arg_types=[tensor_type(i.sizes, mlir_type(i.dtype)) for i in inputs])
     places = Places(model)
     for spec, argument in zip(inputs, block.args, strict=True):
         argument.location = places.of_value(spec.name)
     with located(places.file):
         builder = _Builder(model, block, places)
         for spec, argument in zip(inputs, block.args, strict=True):
-            builder.values[spec.name] = argument
+            builder.root.values[spec.name] = argument
         results = builder.build()
         _drop_dead(block)
         return _module(block, [spec.name for spec in inputs], results, model.proto.graph.output)
@@ -104,77 +135,145 @@ def _expanded(model: Model) -> Model:
 
 
 class _Builder:
-    """Converts nodes in order; `values` maps ONNX names to what was built for them."""
+    """Converts the nodes of the model's graph, and of graphs in them, in order."""
 
     def __init__(self, model: Model, block: Block, places: Places):
         self.model = model
         self.places = places
-        self.block = block
-        self.values: dict[str, SSAValue] = {}
-        self.weights = model.initializers
-        self.evaluator = Evaluator(block)
+        self.root = Scope(model.proto.graph, block)
+        self.evaluator = Evaluator()
+        self.choices: dict[str, bool] = {}  # of the model's own Ifs, by their first result
 
     def build(self) -> list[SSAValue]:
-        graph = self.model.proto.graph
-        with ImplicitBuilder(self.block):
-            for index in live_nodes(graph):
-                node = graph.node[index]
-                label = node_label(node, index)
-                with located(self.places.of_node(label, index)):
-                    self._convert(node, label)
-            results = [self._value(output.name) for output in graph.output]
+        with ImplicitBuilder(self.root.block):
+            results = self._nodes(self.root)
             ReturnOp(*results)
         return results
 
-    def _value(self, name: str) -> SSAValue:
-        if name not in self.values:
-            with located(self.places.of_value(name)):
-                self.values[name] = constant(self._array(self.weights[name]))
-        return self.values[name]
+    def _nodes(self, scope: Scope) -> list[SSAValue]:
+        """Convert all nodes that the outputs of a graph need; return the outputs."""
+        for index in live_nodes(scope.graph):
+            node = scope.graph.node[index]
+            label = scope.prefix + node_label(node, index)
+            line = index if scope.line is None else scope.line
+            self._add(scope, node, label, line)
+        return [self._value(scope, output.name) for output in scope.graph.output]
+
+    def _add(self, scope: Scope, node: NodeProto, label: str, line: int) -> None:
+        with located(self.places.of_node(label, line)):
+            if is_if(node):
+                self._take_branch(scope, node, label, line)
+            else:
+                self._convert(scope, node, label, line)
+
+    def _take_branch(self, scope: Scope, proto: NodeProto, label: str, line: int) -> None:
+        """Convert the branch that the condition of an If, which must be known, takes."""
+        node = self._node(scope, proto, label, line)
+        try:
+            condition = node.known(0)
+            if condition is None or condition.size != 1:
+                raise BadNode("expected a condition of one element")
+        except FAULTS as error:
+            raise self._failure(scope, proto, label, error) from None
+        taken = bool(condition.reshape(-1)[0])
+        if scope is self.root:
+            self.choices[key_of(proto)] = taken
+        branch = taken_branch(proto, label, taken, self._used)
+        scope.weights.update(branch.weights)
+        for inner, name in branch.nodes:
+            if problem := next(iter(reasons(self.model, inner)), None):
+                raise self._failure(scope, inner, name, Unsupported(problem))
+            self._add(scope, inner, name, line)
+
+    @cached_property
+    def _used(self) -> set[str]:
+        return names_in(self.model.proto.graph)
+
+    def _inlined(
+        self,
+        scope: Scope,
+        label: str,
+        line: int,
+        graph: GraphProto,
+        arguments: Sequence[SSAValue],
+        block: Block | None = None,
+    ) -> list[SSAValue]:
+        """Convert a graph in a node, its inputs bound, at the end of a block; return its outputs.
+
+        Raises: BadNode if the graph has another number of inputs.
+        """
+        inner = Scope(graph, block or scope.block, scope, f"{label}/", line)
+        names = [value.name for value in graph.input]
+        if len(names) != len(arguments):
+            problem = f"graph '{graph.name}' has {len(names)} inputs, expected {len(arguments)}"
+            raise BadNode(problem)
+        inner.values.update(zip(names, arguments, strict=True))
+        with ImplicitBuilder(inner.block):
+            return self._nodes(inner)
+
+    def _value(self, scope: Scope, name: str) -> SSAValue:
+        scope = scope.defining(name)
+        if name not in scope.values:
+            with located(self.places.of_value(name)), ImplicitBuilder(self.root.block):
+                scope.values[name] = constant(self._array(scope.weights[name]))
+        return scope.values[name]
 
     def _array(self, tensor: TensorProto) -> NDArray[Any]:
         return array_of_tensor(tensor, self.model)
 
-    def _convert(self, proto: NodeProto, label: str) -> None:
-        operands = [self._value(name) if name else None for name in proto.input]
-        domain, _ = key = operator_key(proto)
-        version = self.model.opsets[domain]
-        last = self.block.last_op
-        node = Node(proto, label, version, operands, self.evaluator.array_of, self._array)
+    def _node(self, scope: Scope, proto: NodeProto, label: str, line: int) -> Node:
+        operands = [self._value(scope, name) if name else None for name in proto.input]
+        version = self.model.opsets[operator_key(proto)[0]]
+        inline = partial(self._inlined, scope, label, line)
+        return Node(proto, label, version, operands, self.evaluator.array_of, self._array, inline)
+
+    def _convert(self, scope: Scope, proto: NodeProto, label: str, line: int) -> None:
+        node = self._node(scope, proto, label, line)
+        last = scope.block.last_op
         try:
-            results = CONVERTERS[key].convert(node)
-            self._verify(last)
+            results = CONVERTERS[operator_key(proto)].convert(node)
+            _verify(scope.block, last)
         except FAULTS as error:
-            raise self._failure(proto, label, error) from None
+            raise self._failure(scope, proto, label, error) from None
         results = [results] if isinstance(results, SSAValue) else results
         for name, value in zip_longest(proto.output, results):
             if name:
-                self._define(proto, label, name, value)
+                self._define(scope, proto, label, name, value)
 
-    def _define(self, proto: NodeProto, label: str, name: str, value: SSAValue | None) -> None:
+    def _define(
+        self, scope: Scope, proto: NodeProto, label: str, name: str, value: SSAValue | None
+    ) -> None:
         if value is None:
-            raise self._failure(proto, label, Unsupported(f"output '{name}' is not supported"))
+            raise self._failure(
+                scope, proto, label, Unsupported(f"output '{name}' is not supported")
+            )
         if math.prod(shape_of(value)) > MAX_ELEMENTS:
             absurd = BadNode(f"output '{name}' has the absurd shape {list(shape_of(value))}")
-            raise self._failure(proto, label, absurd)
-        self.values[name] = value
+            raise self._failure(scope, proto, label, absurd)
+        scope.values[name] = value
 
-    def _verify(self, last: Operation | None) -> None:
-        """Verify the ops made since `last`."""
-        op = self.block.first_op if last is None else last.next_op
-        while op is not None:
-            op.verify()
-            op = op.next_op
-
-    def _failure(self, proto: NodeProto, label: str, error: Exception):
+    def _failure(
+        self, scope: Scope, proto: NodeProto, label: str, error: Exception
+    ) -> DiagnosticError:
         text = str(error).removeprefix(f"node '{label}': error: ")
         kind = "unsupported " if isinstance(error, Unsupported) else ""
-        return self.model.error(f"node '{label}': {kind}{proto.op_type}: {text}")
+        problem = f"node '{label}': {kind}{proto.op_type}: {text}"
+        if isinstance(error, UnknownValue) and scope.defining(error.name) is self.root:
+            return NeedsValue(self.model, problem, error.name, self.choices)
+        return self.model.error(problem)
+
+
+def _verify(block: Block, last: Operation | None) -> None:
+    """Verify the ops made since `last`."""
+    op = block.first_op if last is None else last.next_op
+    while op is not None:
+        op.verify()
+        op = op.next_op
 
 
 def _drop_dead(block: Block) -> None:
     """Erase what no result needs: shape arithmetic that was evaluated, and left-out outputs."""
-    for op in reversed(list(block.ops)):
+    for op in reversed(list(block.walk())):
         if op.results and not any(result.uses for result in op.results):
             op.detach()
             op.erase()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import AttributeProto, NodeProto, TensorProto
-from xdsl.ir import Attribute, SSAValue
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from xdsl.ir import Attribute, Block, SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
@@ -26,6 +26,21 @@ class Unsupported(Exception):
 
 class BadNode(Exception):
     """A node contradicts the ONNX specification or its operands' shapes; the text says how."""
+
+
+class UnknownValue(BadNode):
+    """An operand must be known at compile time, but depends on inputs; `name` is the operand's."""
+
+    def __init__(self, index: int, name: str):
+        super().__init__(
+            f"operand {index} ('{name}') must be known at compile time,"
+            " but it depends on the model's inputs"
+        )
+        self.name = name
+
+
+class HostOnly(Exception):
+    """A node can only run as a step of the host; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +96,24 @@ class Attributes:
         found = self._find(name)
         return None if found is None else [text.decode() for text in found.strings]
 
+    def graph(self, name: str) -> GraphProto:
+        """Return a graph, which the ONNX checker has seen to be there."""
+        found = self._find(name)
+        if found is None:
+            raise BadNode(f"attribute '{name}' is missing")
+        return found.g
+
     def tensor(self, name: str) -> TensorProto | None:
         found = self._find(name)
         return None if found is None else found.t
+
+
+class Inline(Protocol):
+    """Converts a graph of a node, its inputs bound, at the end of a block, or right here."""
+
+    def __call__(
+        self, graph: GraphProto, arguments: Sequence[SSAValue], block: Block | None = None
+    ) -> list[SSAValue]: ...
 
 
 @dataclass(frozen=True)
@@ -96,6 +126,7 @@ class Node:
     operands: Sequence[SSAValue | None]
     evaluate: Callable[[SSAValue], Array | None]  # the value, if it is known at compile time
     read_tensor: Callable[[TensorProto], Array]
+    inline: Inline
 
     @property
     def attrs(self) -> Attributes:
@@ -123,17 +154,14 @@ class Node:
     def known(self, index: int) -> Array | None:
         """Return the compile-time value of an optional operand, None if it is left out.
 
-        Raises: BadNode if it is only known at run time.
+        Raises: UnknownValue if it is only known at run time.
         """
         value = self.get(index)
         if value is None:
             return None
         array = self.evaluate(value)
         if array is None:
-            raise BadNode(
-                f"operand {index} ('{self.proto.input[index]}') must be known at compile time,"
-                " but it depends on the model's inputs"
-            )
+            raise UnknownValue(index, self.proto.input[index])
         return array
 
     def known_ints(self, index: int) -> list[int] | None:

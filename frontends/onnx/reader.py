@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class Model:
     folder: Path | None
     weights: Weights = field(default_factory=Weights)  # the large ones, which `proto` only marks
     origins: tuple[int, ...] = ()  # for each node the one of the file, where calls were inlined
+    shared: Mapping[str, TensorProto] = field(default_factory=dict[str, TensorProto])
 
     def error(self, problem: str, *, hint: str = "") -> DiagnosticError:
         """Return the diagnostic for a fault of this model."""
@@ -46,8 +47,9 @@ class Model:
 
     @property
     def initializers(self) -> dict[str, TensorProto]:
-        """The weights by name."""
-        return {tensor.name: tensor for tensor in self.proto.graph.initializer}
+        """The weights by name: the model's own, and those that it shares with another."""
+        own = {tensor.name: tensor for tensor in self.proto.graph.initializer}
+        return {**self.shared, **own}
 
 
 Source = str | os.PathLike[str] | bytes | ModelProto | Model

@@ -29,6 +29,12 @@ class InputSpec:
         """Return whether every size is a number."""
         return self.shape is not None and all(isinstance(size, int) for size in self.shape)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape, which must be known."""
+        assert self.is_static, f"the shape of '{self.name}' is not known"
+        return tuple(size for size in self.shape or () if isinstance(size, int))
+
 
 def describe_inputs(source: Source) -> list[InputSpec]:
     """Return the inputs that a caller has to give: those without a weight of their name."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, defs
 
+from nn_opt.frontends.onnx.branches import is_if
 from nn_opt.frontends.onnx.functions import is_defined_by_others
 from nn_opt.frontends.onnx.node import Attributes
 from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, Model
@@ -34,7 +35,7 @@ def require_supported(model: Model) -> None:
         if is_defined_by_others(node):
             continue
         if called not in functions:
-            problems += (_line(model, node, label, why) for why in _reasons(model, node))
+            problems += (_line(model, node, label, why) for why in reasons(model, node))
         elif called not in visited:
             visited.add(called)
             body = functions[called].node
@@ -45,7 +46,10 @@ def require_supported(model: Model) -> None:
         raise model.error(_listing(problems), hint=f"{len(CONVERTERS)} operators are supported")
 
 
-def _reasons(model: Model, node: NodeProto) -> Iterator[str]:
+def reasons(model: Model, node: NodeProto) -> Iterator[str]:
+    """Yield why a node has no converter; nothing if it has one."""
+    if is_if(node):
+        return  # its branches are looked at once it is known which of them is taken
     key = operator_key(node)
     converter = CONVERTERS.get(key)
     if converter is None:

@@ -1,0 +1,107 @@
+"""Puts the taken branch of an If in its place, once the condition is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+
+from nn_opt.frontends.onnx.reader import MAIN_DOMAINS
+from nn_opt.frontends.onnx.structure import live_nodes, node_label
+
+Labelled = tuple[NodeProto, str]  # a node and what messages call it
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """What stands for an If: nodes in order, and the branch's own weights by their new names."""
+
+    nodes: list[Labelled]
+    weights: dict[str, TensorProto]
+
+
+def is_if(node: NodeProto) -> bool:
+    """Return whether a node is ONNX's If."""
+    return node.op_type == "If" and node.domain in MAIN_DOMAINS
+
+
+def key_of(node: NodeProto) -> str:
+    """Return the name by which a choice of an If is known: that of its first result."""
+    return next((name for name in node.output if name), "")
+
+
+def taken_branch(node: NodeProto, label: str, condition: bool, used: set[str]) -> Inlined:
+    """Return the branch that a condition takes; it computes the results of the If.
+
+    Its values get names that nothing else has; `used` holds those of the graph and gets the new.
+    """
+    wanted = "then_branch" if condition else "else_branch"
+    branch = next(entry.g for entry in node.attribute if entry.name == wanted)
+    names = _new_names(branch, f"{key_of(node)}/{wanted[:4]}", used)
+    computed = {name for inner in branch.node for name in inner.output if name}
+    copied: list[tuple[str, str]] = []  # what no node of the branch can compute under its new name
+    mapped = dict(names)
+    for output, name in zip(branch.output, node.output, strict=True):
+        if name and output.name in computed and mapped[output.name] == names[output.name]:
+            mapped[output.name] = name
+        elif name:
+            copied.append((output.name, name))
+    nodes: list[Labelled] = []
+    for index in live_nodes(branch):
+        inner = NodeProto()
+        inner.CopyFrom(branch.node[index])
+        inner.name = f"{label}/{node_label(inner, index)}"
+        _rename(inner, mapped)
+        nodes.append((inner, inner.name))
+    for source, target in copied:
+        same = NodeProto(op_type="Identity", name=f"{label}/{target}", output=[target])
+        same.input.append(mapped.get(source, source))
+        nodes.append((same, same.name))
+    return Inlined(nodes, {mapped[tensor.name]: tensor for tensor in branch.initializer})
+
+
+def _new_names(branch: GraphProto, prefix: str, used: set[str]) -> dict[str, str]:
+    old = [tensor.name for tensor in branch.initializer]
+    old += [name for inner in branch.node for name in inner.output if name]
+    names: dict[str, str] = {}
+    for name in old:
+        new = f"{prefix}/{name}"
+        while new in used:
+            new += "'"
+        used.add(new)
+        names[name] = new
+    return names
+
+
+def _rename(node: NodeProto, names: Mapping[str, str]) -> None:
+    """Give a node's values their new names, also where graphs in it read them."""
+    for values in (node.input, node.output):
+        for place, name in enumerate(values):
+            values[place] = names.get(name, name)
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            _rename_captured(attribute.g, names)
+
+
+def _rename_captured(graph: GraphProto, names: Mapping[str, str]) -> None:
+    own = {value.name for value in (*graph.input, *graph.initializer)}
+    own |= {name for node in graph.node for name in node.output}
+    captured = {old: new for old, new in names.items() if old not in own}
+    for node in graph.node:
+        _rename(node, captured)
+    for output in graph.output:
+        output.name = captured.get(output.name, output.name)
+
+
+def names_in(graph: GraphProto) -> set[str]:
+    """Return all names of values of a graph and the graphs in its nodes."""
+    names = {value.name for value in (*graph.input, *graph.initializer, *graph.output)}
+    for node in graph.node:
+        names.update(node.input, node.output)
+        names.update(*map(names_in, _graphs(node)))
+    return names
+
+
+def _graphs(node: NodeProto) -> Iterable[GraphProto]:
+    return (entry.g for entry in node.attribute if entry.type == AttributeProto.GRAPH)
