@@ -1,6 +1,7 @@
 """Every file of converters: importing this one fills the table `CONVERTERS`."""
 
 from nn_opt.frontends.onnx import (
+    control,
     elementwise,
     linear,
     movement,
@@ -17,6 +18,7 @@ from nn_opt.frontends.onnx.table import CONVERTERS
 
 __all__ = [
     "CONVERTERS",
+    "control",
     "elementwise",
     "linear",
     "movement",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import NDArray
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from nn_opt.frontends.onnx.reader import Model
 from nn_opt.ir.diagnostics import DiagnosticError
@@ -66,5 +66,8 @@ class Evaluator:
             elif unseen:
                 stack += [op, *unseen]
             else:
-                self._static[op] = all(self._static.get(o, False) for o in owners)
-        return self._static.get(value.owner, False)
+                self._static[op] = all(self._knows(owner) for owner in owners)
+        return self._knows(value.owner)
+
+    def _knows(self, owner: Operation | Block) -> bool:
+        return isinstance(owner, Operation) and self._static.get(owner, False)
