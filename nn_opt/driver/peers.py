@@ -13,14 +13,30 @@ from nn_opt.driver.models import fail
 
 Array = NDArray[Any]
 Peer = Callable[[], list[Array]]
-PEERS = ("onnxruntime",)
+Runtime = Callable[[str | bytes, int], Callable[[list[str], dict[str, Array]], list[Array]]]
 
 
 def make_peer(
     name: str, model: str, inputs: Mapping[str, Array], outputs: Sequence[str], threads: int
 ) -> Peer:
     """Return a function that runs the model on the inputs in another runtime."""
+    run = load_peer(name, model, threads)
+    feeds, wanted = dict(inputs), list(outputs)
+    return lambda: run(wanted, feeds)
+
+
+def load_peer(
+    name: str, model: str | bytes, threads: int = 1
+) -> Callable[[list[str], dict[str, Array]], list[Array]]:
+    """Return a function (names of values, inputs) -> values of a model: its path, or its bytes.
+
+    Raises: DiagnosticError if the runtime is missing or cannot load the model.
+    """
     assert name in PEERS, f"no rule for {name}"
+    return RUNTIMES[name](model, threads)
+
+
+def _onnxruntime(model: str | bytes, threads: int) -> Any:
     try:
         onnxruntime: Any = import_module("onnxruntime")
     except ImportError:
@@ -28,14 +44,28 @@ def make_peer(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only
+    options.log_severity_level = 4  # none: what it says is raised, too
+    if isinstance(model, bytes):  # values are looked at one by one: none may be fused away
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
     except _errors() as error:
-        fail(f"error: onnxruntime cannot load {model}: {error}")
-    feeds = dict(inputs)
-    wanted = list(outputs)
-    return lambda: session.run(wanted, feeds)
+        label = "the model" if isinstance(model, bytes) else model
+        fail(f"error: onnxruntime cannot load {label}: {error}")
+    return session.run
+
+
+def _reference(model: str | bytes, threads: int) -> Any:
+    """Return a run of ONNX's reference evaluator, which has one thread."""
+    reference: Any = import_module("onnx.reference")
+    try:
+        return reference.ReferenceEvaluator(model).run
+    except Exception as error:  # it raises what its operators do
+        fail(f"error: the reference evaluator cannot load the model: {error}")
+
+
+RUNTIMES: dict[str, Runtime] = {"onnxruntime": _onnxruntime, "reference": _reference}
+PEERS = tuple(RUNTIMES)
 
 
 def _errors() -> tuple[type[Exception], ...]:

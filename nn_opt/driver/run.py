@@ -52,6 +52,9 @@ def make_parser() -> Parser:
     add("--repeat", type=int, default=10, metavar="N", help="runs to time (10)")
     add("--threads", type=int, metavar="N", help="threads to use (all that the process may)")
     add("--compare", choices=PEERS, help="run it there too: largest error, speeds side by side")
+    add("--per-node", action="store_true", help="with --compare: each value of the model")
+    add("--tolerance", type=float, default=1e-3, metavar="E", help="... differs above this (1e-3)")
+    add("--minimize", metavar="FILE", help="... and save the smallest part that differs")
     add("--profile", action="store_true", help="print the time and speed of each operator")
     add("--save-outputs", metavar="FILE", help="write the outputs to this .npz file")
     return parser
@@ -63,6 +66,8 @@ def _run(argv: list[str]) -> None:
         fail(f"error: --repeat is {options.repeat}, expected 1 or more")
     if options.compare and not options.model.endswith(".onnx"):
         fail(f"error: --compare needs an ONNX model, got {options.model}")
+    if (options.per_node or options.minimize) and not options.compare:
+        fail("error: --per-node and --minimize need another runtime\n  hint: --compare onnxruntime")
     given = read_arrays(options.input)
     start = time.perf_counter()
     model, inputs, outputs = _compile_and_run(options, given)
@@ -75,6 +80,9 @@ def _run(argv: list[str]) -> None:
     _print_outputs(console, outputs)
     if options.save_outputs:
         _save(options.save_outputs, outputs)
+    if options.per_node or options.minimize:
+        _compare_nodes(console, options, inputs)
+        return
     _time(console, options, model, inputs, outputs)
     if options.profile:
         _profile(console, model, inputs, options.repeat)
@@ -95,17 +103,44 @@ def _compile(options: Namespace, precision: str) -> Model:
     with progress_bar() as progress:
         return compile(
             options.model,
-            target=options.target,
-            threads=options.threads,
+            **_options(options, precision),
             dims=parse_dims(options.dim),
             shapes=parse_shapes(options.shape),
-            winograd=options.winograd,
-            precision=precision,
-            deterministic=options.deterministic,
             debug_info=options.debug_info,
             cache=not options.no_cache,
             progress=progress,
         )
+
+
+def _options(options: Namespace, precision: str) -> dict[str, Any]:
+    """Return the options of `compile` apart from what binds sizes."""
+    return {
+        "target": options.target,
+        "threads": options.threads,
+        "winograd": options.winograd,
+        "precision": precision,
+        "deterministic": options.deterministic,
+    }
+
+
+def _compare_nodes(console: Console, options: Namespace, inputs: Mapping[str, Array]) -> None:
+    from nn_opt.driver.per_node import Subject, compare, load_whole, summary
+
+    chosen = _options(options, options.precision)
+    proto = load_whole(options.model)
+    subject = Subject(proto, options.compare, options.tolerance, chosen)
+    comparison = compare(subject, inputs)
+    title = f"Values beside {options.compare}'s, in order"
+    columns = ["node", "operator", "value", "shape", "largest", "relative", "node alone"]
+    console.print(_table(title, columns, comparison.cells()))
+    console.print(summary(subject, comparison))
+    if options.minimize:
+        from nn_opt.driver.minimize import minimize
+        from nn_opt.ir.files import write_bytes
+
+        small = minimize(subject, comparison)
+        write_bytes(options.minimize, small.SerializeToString(deterministic=True))
+        console.print(f"{options.minimize}: {len(small.graph.node)} node(s) that differ")
 
 
 def _console() -> Console:
