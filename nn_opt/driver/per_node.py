@@ -103,7 +103,7 @@ def load_whole(path: str) -> ModelProto:
     read_model(path)  # words what is wrong with it
     try:
         proto: ModelProto = onnx.load(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
         fail(f"{path}: error: cannot read its weights: {error}")
     if proto.ByteSize() >= MOST_BYTES:
         fail(f"{path}: error: --per-node takes models below 2 GiB, this has {proto.ByteSize()}")

@@ -11,8 +11,10 @@ import pytest
 
 from nn_opt.dialects import graph
 from nn_opt.driver import per_node
+from nn_opt.driver.peers import load_peer
 from nn_opt.driver.run import main as nn_run
 from nn_opt.frontends.onnx.table import CONVERTERS
+from nn_opt.ir.diagnostics import DiagnosticError
 
 WEIGHTS = ", ".join(f"{value:.3f}" for value in np.random.default_rng(3).standard_normal(32))
 TEXT = f"""<ir_version: 8, opset_import: ["" : 17]>
@@ -81,6 +83,23 @@ def test_rounding_that_adds_up(model, capsys):
     options = ["--compare", "reference", "--per-node", "--tolerance"]
     _, out, _ = run(capsys, model, *options, "0")
     assert "First to differ" in out or "no node does so by itself: rounding adds up" in out
+
+
+def test_models_that_cannot_be_loaded_whole(model, tmp_path, monkeypatch):
+    with pytest.raises(DiagnosticError, match="reference evaluator cannot load the model"):
+        load_peer("reference", b"no model")
+    monkeypatch.setattr(per_node, "MOST_BYTES", 8)
+    with pytest.raises(DiagnosticError, match="takes models below 2 GiB, this has"):
+        per_node.load_whole(model)
+    proto = onnx.load(model)
+    weight = proto.graph.initializer[0]
+    weight.raw_data = b""
+    onnx.external_data_helper.set_external_data(weight, "w.bin")
+    (tmp_path / "model.onnx").write_bytes(proto.SerializeToString())
+    with pytest.raises(
+        DiagnosticError, match=r"model.onnx: error: cannot read its weights: .*w.bin"
+    ):
+        per_node.load_whole(model)
 
 
 def test_mistakes(model, tmp_path, capsys):
