@@ -6,7 +6,7 @@ EXTRAS ?= test,dev,docs,models
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types unit lit browser system-tools docs bench bench-gpu bench-compilers clean
+.PHONY: help run test check lint types unit lit conformance browser system-tools docs bench bench-gpu bench-compilers clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -52,6 +52,10 @@ unit: $(STAMP) .models/.fetched .browser/.fetched
 
 lit: $(STAMP)
 	$(BIN)/lit -q test/lit
+
+conformance: $(STAMP)  ## ONNX's own tests, all 2,033; writes docs/conformance.json and its page
+	$(BIN)/python -m conformance
+	$(BIN)/python -m conformance --networks
 
 docs: $(STAMP)  ## build the documentation as a site, site/index.html
 	$(BIN)/python docs/generate.py

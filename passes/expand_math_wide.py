@@ -202,16 +202,25 @@ def acos(x: Term) -> Term:
     return (atan_of_double(((1.0 - wide) / (wide + 1.0)).sqrt()) * 2.0).to_single()
 
 
-def remainder(x: Term, y: Term) -> Term:
-    """x - trunc(x / y) * y, one y put back if the quotient was rounded up.
+STEPS_OF_REMAINDER = 10  # of 28 bits: quotients of binary32 go up to 2^277
+LOW_BITS = (1 << 24) - 1  # of a quotient, left for the next step
 
-    Exact while the quotient is below 2^29.
+
+def remainder(x: Term, y: Term) -> Term:
+    """x - trunc(x / y) * y in binary64, by some leading bits of the quotient at a time.
+
+    Exact: 29 bits times the 24 of y, and what is left, are held by binary64. If the last quotient
+    was rounded up, one y is put back. The sign, of zeros too, is that of x.
     """
     x, y = x.to_double(), y.to_double()
     size = abs(y)
-    rest = x - (x / y).truncated() * y
+    rest = x
+    for _ in range(STEPS_OF_REMAINDER):
+        quotient = (rest / y).truncated().bits()
+        rest = rest - (quotient & ~LOW_BITS).from_bits() * y
     negative = x.compare("olt", 0.0)
     beyond = negative.choose(rest.compare("ogt", 0.0), rest.compare("olt", 0.0))
     rest = beyond.choose(rest + negative.choose(-size, size), rest)
+    rest = rest.compare("oeq", 0.0).choose(x * 0.0, rest)
     endless = size.compare("oeq", INFINITY) & abs(x).compare("olt", INFINITY)
     return endless.choose(x, rest).to_single()
