@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from nn_opt.conversion.to_llvm import arithmetic, dots, halves, libm, roundings, vectors
+from nn_opt.conversion.to_llvm import arithmetic, dots, halves, libm, quotients, roundings, vectors
 from nn_opt.conversion.to_llvm.accesses import lower_load, lower_store
 from nn_opt.conversion.to_llvm.buffers import (
     lower_alloc,
@@ -42,6 +42,7 @@ RULES: dict[type[Operation], Rule] = {
     **dots.RULES,
     **halves.RULES,
     **libm.RULES,
+    **quotients.RULES,
     **roundings.RULES,
     **vectors.RULES,
     loop.ForOp: lower_for,

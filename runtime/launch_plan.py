@@ -45,6 +45,7 @@ class Argument:
     dtype: str
     size: int  # in bytes
     written: bool
+    read_only: bool = False  # no launch of the kernel writes to its buffer
 
 
 @dataclass(frozen=True)

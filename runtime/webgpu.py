@@ -154,12 +154,14 @@ class WebGPUDevice(Device):
 
     def _pipeline(self, kernel: Kernel) -> Any:
         if kernel.symbol not in self._pipelines:
-            entry = {
-                "binding": 0,
-                "visibility": self.wgpu.ShaderStage.COMPUTE,
-                "buffer": {"type": "storage"},
-            }
-            entries = [{**entry, "binding": k} for k in range(len(kernel.arguments))]
+            entries = [
+                {
+                    "binding": k,
+                    "visibility": self.wgpu.ShaderStage.COMPUTE,
+                    "buffer": {"type": "read-only-storage" if part.read_only else "storage"},
+                }
+                for k, part in enumerate(kernel.arguments)
+            ]
             group = self.device.create_bind_group_layout(entries=entries)
             layout = self.device.create_pipeline_layout(bind_group_layouts=[group])
             stage = {"module": self.module, "entry_point": kernel.symbol}

@@ -34,6 +34,7 @@ class Buffer:
     elements: int
     space: Space
     constant: bool = False  # nothing writes it
+    read_only: bool = False  # nor anything else in its memory
     alone: bool = False  # no other argument of the kernel is in the same memory
     atomic: bool = False  # several threads change an element
     aligned: int = 1  # elements: its first one is at a multiple of their size

@@ -13,7 +13,13 @@ from nn_opt.backends.source.gpu_language import Buffer, GpuLanguage, KernelHead,
 from nn_opt.backends.source.kernel_printer import KernelPrinter
 from nn_opt.backends.source.kernel_statements import STATEMENTS, exchanged
 from nn_opt.backends.source.names import Names
-from nn_opt.backends.source.places import kernels_of, launches_of, shared_arguments, written
+from nn_opt.backends.source.places import (
+    kernels_of,
+    launches_of,
+    read_only,
+    shared_arguments,
+    written,
+)
 from nn_opt.backends.source.program import plain
 from nn_opt.backends.source.weights import elements_of
 from nn_opt.dialects import gpu, loop
@@ -95,13 +101,21 @@ class GpuProgram:
         """Declare the buffers that a kernel is given; return them."""
         changed = written(kernel)
         in_common = {k for pair in shared_arguments(kernel, self.launches) for k in pair}
+        only_read = read_only(kernel, self.launches)
         return [
-            self._argument(p, kernel, argument, k not in in_common, argument not in changed)
+            self._argument(
+                p,
+                kernel,
+                argument,
+                alone=k not in in_common,
+                constant=argument not in changed,
+                read_only=k in only_read,
+            )
             for k, argument in enumerate(kernel.arguments)
         ]
 
     def _argument(
-        self, p: KernelPrinter, kernel: gpu.FuncOp, value: SSAValue, alone: bool, constant: bool
+        self, p: KernelPrinter, kernel: gpu.FuncOp, value: SSAValue, **is_known: bool
     ) -> Buffer:
         p.check_type(kernel, element_type(value))
         elements = p.elements(value)
@@ -111,8 +125,7 @@ class GpuProgram:
             element_type(value),
             elements,
             Space.GLOBAL,
-            constant=constant,
-            alone=alone,
+            **is_known,
             atomic=any(isinstance(use.operation, gpu.AtomicOp) for use in value.uses),
             aligned=(aligned := max(ALIGNED_BYTES // unit, 1)),
             lanes=kernel_vectors.grouped(self.language, value, aligned),

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from nn_opt.backends.source.gpu_program import KernelSource
 from nn_opt.backends.source.names import Names
 from nn_opt.backends.source.places import Place as Found
-from nn_opt.backends.source.places import kernels_of, place_of, written
+from nn_opt.backends.source.places import kernels_of, launches_of, place_of, read_only, written
 from nn_opt.backends.source.weights import Weights
 from nn_opt.dialects import gpu, loop
 from nn_opt.dialects.loop.buffers import byte_size
@@ -91,12 +91,14 @@ class _Planner:
 
     def _kernel(self, op: gpu.FuncOp) -> Kernel:
         changed, name = written(op), op.sym_name.data
+        only_read = read_only(op, launches_of(self.module))
         arguments = tuple(
             Argument(
                 argument.name_hint or f"arg{k}",
                 numpy_dtype(element_type(argument)).name,
                 byte_size(argument),
                 argument in changed,
+                k in only_read,
             )
             for k, argument in enumerate(op.arguments)
         )

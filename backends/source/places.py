@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -99,13 +99,9 @@ def shared_arguments(
     kernel: gpu.FuncOp, launches: Sequence[gpu.LaunchFuncOp]
 ) -> set[tuple[int, int]]:
     """Return the pairs of arguments that some launch puts in the same memory, one being written."""
-    changed = written(kernel)
-    is_written = [argument in changed for argument in kernel.arguments]
+    is_written = _are_written(kernel)
     pairs: set[tuple[int, int]] = set()
-    for launch in launches:
-        if launch.kernel.string_value().split(".")[-1] != kernel.sym_name.data:
-            continue
-        places = [place_of(value) for value in launch.arguments]
+    for places in _places(kernel, launches):
         pairs |= {
             (k, n)
             for n in range(len(places))
@@ -113,3 +109,27 @@ def shared_arguments(
             if (is_written[k] or is_written[n]) and places[k].overlaps(places[n])
         }
     return pairs
+
+
+def read_only(kernel: gpu.FuncOp, launches: Sequence[gpu.LaunchFuncOp]) -> set[int]:
+    """Return the numbers of the arguments that no launch puts in a buffer which it writes to.
+
+    WebGPU binds a buffer for reading only, or else for both, as long as a launch takes.
+    """
+    is_written = _are_written(kernel)
+    found = {k for k, is_one in enumerate(is_written) if not is_one}
+    for places in _places(kernel, launches):
+        roots = {place.root for place, is_one in zip(places, is_written, strict=True) if is_one}
+        found -= {k for k, place in enumerate(places) if place.root in roots}
+    return found
+
+
+def _are_written(kernel: gpu.FuncOp) -> list[bool]:
+    changed = written(kernel)
+    return [argument in changed for argument in kernel.arguments]
+
+
+def _places(kernel: gpu.FuncOp, launches: Sequence[gpu.LaunchFuncOp]) -> Iterator[list[Place]]:
+    for launch in launches:
+        if launch.kernel.string_value().split(".")[-1] == kernel.sym_name.data:
+            yield [place_of(value) for value in launch.arguments]

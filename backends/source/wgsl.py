@@ -74,6 +74,11 @@ def is_packed(buffer: Buffer) -> bool:
     return buffer.space is Space.GLOBAL and width(buffer.element) < 32 and not _is_index(buffer)
 
 
+def access(buffer: Buffer) -> str:
+    """Return how kernels bind a buffer."""
+    return "read" if buffer.read_only else "read_write"
+
+
 def _is_index(buffer: Buffer) -> bool:
     return isinstance(buffer.element, IndexType)
 
@@ -276,7 +281,7 @@ class Wgsl(GpuLanguage):
 
     def kernel(self, head: KernelHead) -> tuple[str, list[str]]:
         lines = [
-            f"@group(0) @binding({k}) var<storage, read_write> {b.name}: array<{self._stored(b)}>;"
+            f"@group(0) @binding({k}) var<storage, {access(b)}> {b.name}: array<{self._stored(b)}>;"
             for k, b in enumerate(head.arguments)
         ]
         x, y, z = head.block

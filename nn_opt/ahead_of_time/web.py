@@ -117,7 +117,7 @@ def wasm(request: Request) -> Made:
 def module(request: Request) -> Made:
     """Return an ES module that runs the model by the best engine that is there."""
     code = code_of(request)
-    names = {engine: _file(request.stem, engine) for engine in code.codes}
+    names = {engine: _file(request.output.name, engine) for engine in code.codes}
     plain_weights = f"{request.output.name}{'' if code.shares else '.plain'}.weights"
     weights = {e: plain_weights if e == "js" else f"{request.output.name}.weights" for e in names}
     text = _module_text(request, code, names, weights)
@@ -138,9 +138,10 @@ def module(request: Request) -> Made:
     return Made(made, (f"{sizes}; {memory}",))
 
 
-def _file(stem: str, engine: str) -> str:
+def _file(module: str, engine: str) -> str:
+    """Return a name that `-o net.wasm` does not write, too."""
     suffix = {"wasm": ".wasm", "wasm-relaxed": ".relaxed.wasm", "js": ".plain.mjs"}[engine]
-    return f"{stem}{suffix}"
+    return f"{module}{suffix}"
 
 
 def _module_text(

@@ -3,8 +3,8 @@
 
 // CHECK:      /* MatMul_0, Relu_1 */
 // CHECK-NEXT: var<workgroup> tile: array<vec2f, 256>;
-// CHECK-NEXT: @group(0) @binding(0) var<storage, read_write> x: array<f32>;
-// CHECK-NEXT: @group(0) @binding(1) var<storage, read_write> w: array<vec2f>;
+// CHECK-NEXT: @group(0) @binding(0) var<storage, read> x: array<f32>;
+// CHECK-NEXT: @group(0) @binding(1) var<storage, read> w: array<vec2f>;
 // CHECK-NEXT: @group(0) @binding(2) var<storage, read_write> out: array<vec2f>;
 // CHECK-NEXT: @compute @workgroup_size(16, 16, 1)
 // CHECK-NEXT: fn matmul_relu_0(
@@ -17,7 +17,7 @@
 // CHECK-NEXT:     workgroupBarrier();
 // CHECK:            acc_at0 = fma(a0, b.x, acc_at0);
 // CHECK:        out[(2048 * by + 128 * ty + 32 * bx + 2 * tx) >> 1u] = vec2f(m0, m0_1);
-// CHECK:      @group(0) @binding(0) var<storage, read_write> x_1: array<vec4f>;
+// CHECK:      @group(0) @binding(0) var<storage, read> x_1: array<vec4f>;
 // CHECK:        let v = x_1[(1024 * bx + 64 * (tx / 16) + 4 * (tx % 16)) >> 2u];
 // CHECK-NEXT:   out_1[(1024 * bx + 64 * (tx / 16) + 4 * (tx % 16)) >> 2u] = exp(v) + v;
 

@@ -111,22 +111,22 @@ def test_an_engine_that_is_not_there(folder: Path, network: Sample):
 
 @tools.needs("wasm-ld")
 def test_all_engines_share_weights(folder: Path):
-    suffixes = ["mjs", "mjs.json", "mjs.weights", "plain.mjs", "relaxed.wasm", "wasm"]
-    names = [f"a net.{suffix}" for suffix in suffixes]
+    suffixes = ["", ".json", ".plain.mjs", ".relaxed.wasm", ".wasm", ".weights"]
+    names = [f"a net.mjs{suffix}" for suffix in suffixes]
     rest = {"script.mjs", "empty.html"} & {path.name for path in folder.iterdir()}
     assert sorted(path.name for path in folder.iterdir()) == sorted([*names, *rest])
     said = json.loads((folder / "a net.mjs.json").read_text())
     assert said["engines"] == {
-        "wasm-relaxed": "a net.relaxed.wasm",
-        "wasm": "a net.wasm",
-        "js": "a net.plain.mjs",
+        "wasm-relaxed": "a net.mjs.relaxed.wasm",
+        "wasm": "a net.mjs.wasm",
+        "js": "a net.mjs.plain.mjs",
     }
 
 
 @tools.needs("node")
 def test_plain_javascript_alone(mlp: Sample, tmp_path: Path):
     assert main([str(mlp.path), "--target", "js", "-o", str(tmp_path / "a net.mjs")]) == 0
-    names = [f"a net.{suffix}" for suffix in ("mjs", "mjs.json", "mjs.weights", "plain.mjs")]
+    names = [f"a net.mjs{suffix}" for suffix in ("", ".json", ".plain.mjs", ".weights")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     (tmp_path / "script.mjs").write_text(SCRIPT)
     done = run(tmp_path, mlp.x)

@@ -132,13 +132,13 @@ def test_the_line_of_a_huge_constant_is_cut(faults: str, capsys: pytest.CaptureF
 def test_a_pass_error_has_its_line(faults: str, capsys: pytest.CaptureFixture[str]):
     Path(faults).write_text(
         "func.func @f(%a: i32) -> i32 {\n  %c = arith.addi %a, %a : i32\n"
-        '  %d = "arith.ceildivsi"(%c, %c) : (i32, i32) -> i32\n'
-        '  %e = "arith.ceildivsi"(%d, %d) : (i32, i32) -> i32\n'
+        '  %d = "arith.ceildivui"(%c, %c) : (i32, i32) -> i32\n'
+        '  %e = "arith.ceildivui"(%d, %d) : (i32, i32) -> i32\n'
         "  func.return %d : i32\n}\n"
     )
     err = refused(capsys, faults, "--convert-loop-to-llvm").split("\n")
-    assert err[0].startswith("m.mlir:3:8: error: arith.ceildivsi: ")
-    assert err[1:3] == ['  %d = "arith.ceildivsi"(%c, %c) : (i32, i32) -> i32', "       ^"]
+    assert err[0].startswith("m.mlir:3:8: error: arith.ceildivui: ")
+    assert err[1:3] == ['  %d = "arith.ceildivui"(%c, %c) : (i32, i32) -> i32', "       ^"]
 
 
 def test_expectations_of_another_kind_are_refused(faults: str, capsys: pytest.CaptureFixture[str]):
