@@ -70,11 +70,6 @@ def emit_assembly(
     return make(job, target).decode()
 
 
-def optimized(text: str, target: Target, passes: int) -> str:
-    """Return LLVM IR text after LLVM's own pipeline."""
-    return make(job_for(target, (text,), output=worker.TEXT, passes=passes), target).decode()
-
-
 def make(job: Job, target: Target) -> bytes:
     """Return what a job for a target asks for.
 

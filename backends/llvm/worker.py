@@ -18,7 +18,7 @@ import llvmlite.binding  # pyright: ignore[reportMissingTypeStubs]
 
 llvm: Any = llvmlite.binding
 
-OBJECT, ASSEMBLY, TEXT = "object", "assembly", "text"
+OBJECT, ASSEMBLY = "object", "assembly"
 DONE, REFUSED, UNKNOWN = b"done\n", b"refused\n", b"unknown\n"  # what an answer begins with
 
 
@@ -31,7 +31,7 @@ class Job:
     cpu: str = ""
     features: str = ""
     abi: str = ""
-    output: str = OBJECT  # or ASSEMBLY, or TEXT: LLVM IR after the passes
+    output: str = OBJECT  # or ASSEMBLY
     passes: int = 0  # the level of LLVM's own passes
     codegen: int = 3  # the level of code generation
     reloc: str = "pic"
@@ -103,8 +103,7 @@ def made(job: Job) -> bytes:
         builder.getModulePassManager().run(module, builder)
     if job.output == OBJECT:
         return machine.emit_object(module)
-    text = machine.emit_assembly(module) if job.output == ASSEMBLY else str(module)
-    return text.encode()
+    return machine.emit_assembly(module).encode()
 
 
 def _linked(job: Job, layout: str) -> Any:
