@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from numpy.typing import NDArray
@@ -29,6 +29,26 @@ class NeedsValue(DiagnosticError):
         self.choices = dict(choices)
 
 
+class NeedsHost(DiagnosticError):
+    """A node can only run as a step of the host.
+
+    node: the node's first result, by which `value` and `choices` of NeedsValue know nodes, too.
+    """
+
+    def __init__(self, model: Model, problem: str, node: str, choices: Mapping[str, bool]):
+        super().__init__(str(model.error(problem)))
+        self.node = node
+        self.choices = dict(choices)
+
+
+class Varies(DiagnosticError):
+    """A node in a step of a loop needs a value that changes from step to step; `reason` says so."""
+
+    def __init__(self, model: Model, problem: str):
+        super().__init__(str(model.error(problem)))
+        self.reason = problem
+
+
 class Evaluator:
     """Interprets what hangs on constants alone: on demand, and every op once."""
 
@@ -51,6 +71,21 @@ class Evaluator:
                 results = evaluate(op, [self._arrays[operand] for operand in op.operands])
                 self._arrays.update(zip(op.results, results, strict=True))
         return self._arrays[value]
+
+    def origins(self, value: SSAValue, known: Container[SSAValue]) -> set[SSAValue]:
+        """Return what a value is computed of: the nearest of `known`, and arguments of blocks."""
+        found, seen, stack = set[SSAValue](), set[SSAValue](), [value]
+        while stack:
+            value = stack.pop()
+            if value in seen or self._is_static(value):
+                continue
+            seen.add(value)
+            op = value.owner
+            if value in known or not isinstance(op, Operation):
+                found.add(value)
+            else:
+                stack += [operand for inner in op.walk() for operand in inner.operands]
+        return found
 
     def _is_static(self, value: SSAValue) -> bool:
         """Return whether an op without regions computes the value from such ops alone."""

@@ -13,6 +13,7 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    IntegerType,
     LocationAttr,
     ModuleOp,
     StringAttr,
@@ -24,9 +25,9 @@ from xdsl.utils.exceptions import VerifyException
 from nn_opt.frontends.onnx.baking import baked
 from nn_opt.frontends.onnx.branches import is_if, key_of, names_in, taken_branch
 from nn_opt.frontends.onnx.converters import CONVERTERS
-from nn_opt.frontends.onnx.evaluation import Evaluator, NeedsValue
+from nn_opt.frontends.onnx.evaluation import Evaluator, NeedsHost, NeedsValue, Varies
 from nn_opt.frontends.onnx.functions import without_functions
-from nn_opt.frontends.onnx.node import BadNode, Node, UnknownValue, Unsupported, constant
+from nn_opt.frontends.onnx.node import BadNode, HostOnly, Node, UnknownValue, Unsupported, constant
 from nn_opt.frontends.onnx.reader import (
     Model,
     Source,
@@ -46,10 +47,10 @@ from nn_opt.frontends.onnx.support import operator_key, reasons, require_support
 from nn_opt.frontends.onnx.weights import array_of_tensor
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.locations import file_line, located, named
-from nn_opt.ir.types import mlir_type, shape_of, tensor_type
+from nn_opt.ir.types import element_type, mlir_type, shape_of, tensor_type
 
 # What converters, shape functions and the interpreter raise for a node that makes no sense.
-FAULTS = (BadNode, Unsupported, ValueError, IndexError, ArithmeticError, VerifyException)
+FAULTS = (BadNode, Unsupported, HostOnly, ValueError, IndexError, ArithmeticError, VerifyException)
 
 
 def import_model(
@@ -140,7 +141,7 @@ class _Builder:
     def __init__(self, model: Model, block: Block, places: Places):
         self.model = model
         self.places = places
-        self.root = Scope(model.proto.graph, block)
+        self.root = Scope(model.proto.graph, dict(model.initializers), block)
         self.evaluator = Evaluator()
         self.choices: dict[str, bool] = {}  # of the model's own Ifs, by their first result
 
@@ -156,6 +157,8 @@ class _Builder:
             node = scope.graph.node[index]
             label = scope.prefix + node_label(node, index)
             line = index if scope.line is None else scope.line
+            if scope is not self.root:
+                self._require_converter(scope, node, label)
             self._add(scope, node, label, line)
         return [self._value(scope, output.name) for output in scope.graph.output]
 
@@ -181,9 +184,13 @@ class _Builder:
         branch = taken_branch(proto, label, taken, self._used)
         scope.weights.update(branch.weights)
         for inner, name in branch.nodes:
-            if problem := next(iter(reasons(self.model, inner)), None):
-                raise self._failure(scope, inner, name, Unsupported(problem))
+            self._require_converter(scope, inner, name)
             self._add(scope, inner, name, line)
+
+    def _require_converter(self, scope: Scope, node: NodeProto, label: str) -> None:
+        """Raise a diagnostic for a node of a graph in a node that is not supported."""
+        if problem := next(iter(reasons(self.model, node)), None):
+            raise self._failure(scope, node, label, Unsupported(problem))
 
     @cached_property
     def _used(self) -> set[str]:
@@ -202,7 +209,8 @@ class _Builder:
 
         Raises: BadNode if the graph has another number of inputs.
         """
-        inner = Scope(graph, block or scope.block, scope, f"{label}/", line)
+        weights = {tensor.name: tensor for tensor in graph.initializer}
+        inner = Scope(graph, weights, block or scope.block, scope, f"{label}/", line)
         names = [value.name for value in graph.input]
         if len(names) != len(arguments):
             problem = f"graph '{graph.name}' has {len(names)} inputs, expected {len(arguments)}"
@@ -235,6 +243,10 @@ class _Builder:
             _verify(scope.block, last)
         except FAULTS as error:
             raise self._failure(scope, proto, label, error) from None
+        except Varies as error:
+            if scope is not self.root:
+                raise
+            raise NeedsHost(self.model, error.reason, key_of(proto), self.choices) from None
         results = [results] if isinstance(results, SSAValue) else results
         for name, value in zip_longest(proto.output, results):
             if name:
@@ -258,9 +270,28 @@ class _Builder:
         text = str(error).removeprefix(f"node '{label}': error: ")
         kind = "unsupported " if isinstance(error, Unsupported) else ""
         problem = f"node '{label}': {kind}{proto.op_type}: {text}"
-        if isinstance(error, UnknownValue) and scope.defining(error.name) is self.root:
-            return NeedsValue(self.model, problem, error.name, self.choices)
-        return self.model.error(problem)
+        if isinstance(error, UnknownValue):
+            return self._unknown(scope, error.name, problem)
+        if not isinstance(error, HostOnly):
+            return self.model.error(problem)
+        if scope is not self.root:
+            return Varies(self.model, problem)
+        return NeedsHost(self.model, problem, key_of(proto), self.choices)
+
+    def _unknown(self, scope: Scope, name: str, problem: str) -> DiagnosticError:
+        """Return what is raised for a value that must be known: the model's own values may be."""
+        if scope.defining(name) is self.root:
+            return NeedsValue(self.model, problem, name, self.choices)
+        names = {value: name for name, value in self.root.values.items()}
+        found = self.evaluator.origins(self._value(scope, name), names)
+        if found and all(value in names and _is_integer(value) for value in found):
+            first = min(names[value] for value in found)
+            return NeedsValue(self.model, problem, first, self.choices)
+        return Varies(self.model, problem)
+
+
+def _is_integer(value: SSAValue) -> bool:
+    return isinstance(element_type(value), IntegerType)
 
 
 def _verify(block: Block, last: Operation | None) -> None:

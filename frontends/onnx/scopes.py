@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from onnx import GraphProto, TensorProto
 from xdsl.ir import Block, SSAValue
@@ -14,22 +13,19 @@ from xdsl.ir import Block, SSAValue
 class Scope:
     """A graph whose nodes are converted: the model's, or one that is an attribute of a node.
 
+    weights: the graph's own initializers by name.
     block: where what its nodes become is added.
     prefix: what the labels of its nodes begin with, the node around them.
     line: the place, in the model's own list of nodes, of the node around them.
     """
 
     graph: GraphProto
+    weights: dict[str, TensorProto]
     block: Block
     outer: Scope | None = None
     prefix: str = ""
     line: int | None = None
     values: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
-
-    @cached_property
-    def weights(self) -> dict[str, TensorProto]:
-        """The graph's own initializers by name."""
-        return {tensor.name: tensor for tensor in self.graph.initializer}
 
     def defining(self, name: str) -> Scope:
         """Return the innermost scope that defines a name; structure was checked before."""
