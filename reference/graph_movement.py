@@ -130,15 +130,22 @@ def resize_taps(op: graph.ResizeOp) -> list[Taps | None]:
     ]
 
 
-def cumsum(op: graph.CumSumOp, x: Array) -> Array:
+def running(op: graph.CumSumOp | graph.CumProdOp, x: Array) -> Array:
     axis = op.axis.value.data
     ordered = np.flip(x, axis) if op.reverse is not None else x
     wide = ordered.astype(np.float64) if is_float(x) else ordered
-    sums = np.cumsum(wide, axis, dtype=wide.dtype)
+    function, neutral = RUNNING[type(op)]
+    totals = function.accumulate(wide, axis, dtype=wide.dtype)
     if op.exclusive is not None:
-        sums = np.roll(sums, 1, axis)
-        np.moveaxis(sums, axis, 0)[:1] = 0
-    return np.flip(sums, axis) if op.reverse is not None else sums
+        totals = np.roll(totals, 1, axis)
+        np.moveaxis(totals, axis, 0)[:1] = neutral
+    return np.flip(totals, axis) if op.reverse is not None else totals
+
+
+RUNNING: dict[type[Operation], tuple[np.ufunc, int]] = {
+    graph.CumSumOp: (np.add, 0),
+    graph.CumProdOp: (np.multiply, 1),
+}
 
 
 def _grouped(layout: Layout) -> list[int]:
@@ -214,6 +221,7 @@ MEANING: dict[type[Operation], Meaning] = {
     graph.ScatterElementsOp: scatter_elements,
     graph.TileOp: tile,
     graph.ResizeOp: resize,
-    graph.CumSumOp: cumsum,
+    graph.CumProdOp: running,
+    graph.CumSumOp: running,
     graph.LayoutTransformOp: layout_transform,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, i1
@@ -137,6 +136,14 @@ UNARY: dict[str, Unary] = {
 
 
 def uniform_value(value: SSAValue) -> Number | None:
+def _cast(op: Any, x: Scalar) -> Scalar:
+    target = element_type(op.results[0])
+    if is_small_float(target) and x.type != target:
+        mode = "up" if op.round_mode is None else op.round_mode.data
+        return narrowed(x, target, saturate=op.unsaturated is None, mode=mode)
+    return x.cast(target)
+
+
     """Return the one number that every element of a constant has, if so."""
     if not isinstance(value.owner, graph.ConstantOp):
         return None
@@ -182,9 +189,9 @@ def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
     return vanishes.select(0, result)
 
 
-def _mod(op: Any, x: Scalar, y: Scalar, *, exact: bool = False) -> Scalar:
+def _mod(op: Any, x: Scalar, y: Scalar) -> Scalar:
     if x.is_float:
-        rest = x.binary("rem", y) if exact else _float_remainder(x, y)
+        rest = x.binary("rem", y)
         wrong = rest.compare("lt", 0) ^ y.compare("lt", 0)
     else:
         rest = remainder(x, y)
@@ -192,19 +199,6 @@ def _mod(op: Any, x: Scalar, y: Scalar, *, exact: bool = False) -> Scalar:
     if op.fmod is not None or not (x.is_float or x.is_signed):
         return rest
     return (rest.compare("ne", 0) & wrong).select(rest + y, rest)
-
-
-def _float_remainder(x: Scalar, y: Scalar) -> Scalar:
-    """x - trunc(x / y) * y in double precision; exact while the quotient is below 2**29."""
-    wide_x, wide_y = x.cast(F64), y.cast(F64)
-    rest = wide_x - (wide_x / wide_y).call("trunc") * wide_y
-    size = abs(wide_y)
-    negative = wide_x.compare("lt", 0)
-    over = negative.select(rest.compare("gt", 0), rest.compare("lt", 0))
-    step = negative.select(-size, size)
-    rest = over.select(rest + step, rest)
-    endless = size.compare("eq", math.inf) & abs(wide_x).compare("lt", math.inf)
-    return endless.select(wide_x, rest).cast(x.type)
 
 
 def _shift(op: Any, x: Scalar, amount: Scalar) -> Scalar:
@@ -257,14 +251,10 @@ FORMULAS: dict[str, Callable[..., Scalar]] = {
 }
 
 
-# GPUs may have no doubles; what runs there has, or defines, the exact remainder.
-ON_GPUS = {**FORMULAS, "mod": partial(_mod, exact=True)}
-
-
 def convert_elementwise(k: Lowering, op: Operation) -> Array:
     """Return one compute of the op's formula."""
     word = op.name.removeprefix("graph.")
-    formula = (ON_GPUS if k.parallel else FORMULAS)[word]
+    formula = FORMULAS[word]
     arrays = [k.array(operand) for operand in op.operands]
     result = op.results[0]
     return k.compute(

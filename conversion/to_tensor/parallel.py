@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir.affine import AffineExpr
@@ -14,6 +15,21 @@ from nn_opt.ir.affine import floordiv, modulo
 
 RUN = 32  # elements that a thread sums by itself
 FEW = 2 * RUN  # elements of a line that is summed in one step
+
+
+@dataclass(frozen=True)
+class Running:
+    """What a running total combines, and with what it begins."""
+
+    word: str  # of its stages
+    combiner: str
+    neutral: int
+
+
+RUNNING = {
+    "graph.cumsum": Running("cumsum", "add", 0),
+    "graph.cumprod": Running("cumprod", "mul", 1),
+}
 POSITION = IntegerType(32)  # of an element along an axis; not all GPUs have longer integers
 
 
@@ -48,51 +64,56 @@ def position_of(
     return k.compute(f"{word}.wide", places.shape, I64, lambda b: b.read(places, b.par))
 
 
-def running_sum(k: Lowering, x: Array, axis: int, *, exclusive: bool, reverse: bool) -> Array:
-    """Return the sum of all elements before each along an axis, itself among them or not.
+def running_total(
+    k: Lowering, x: Array, axis: int, how: Running, *, exclusive: bool, reverse: bool
+) -> Array:
+    """Return the total of all elements before each along an axis, itself among them or not.
 
     Lines are cut into runs: what a run holds before an element, and the sum of all runs before.
     """
     size = x.shape[axis]
     if size <= FEW:
-        return _sum_before(k, x, axis, size, exclusive=exclusive, reverse=reverse)
-    inside = _sum_before(k, x, axis, RUN, exclusive=exclusive, reverse=reverse)
-    before = running_sum(k, _totals(k, x, axis), axis, exclusive=True, reverse=reverse)
+        return _total_before(k, x, axis, size, how, exclusive=exclusive, reverse=reverse)
+    inside = _total_before(k, x, axis, RUN, how, exclusive=exclusive, reverse=reverse)
+    totals = _totals(k, x, axis, how)
+    before = running_total(k, totals, axis, how, exclusive=True, reverse=reverse)
 
     def formula(b: Body) -> Scalar:
         run = _at(b.par, axis, floordiv(b.par[axis], RUN))
-        return b.read(inside, b.par) + b.read(before, run)
+        return b.read(inside, b.par).binary(how.combiner, b.read(before, run))
 
-    return k.compute("cumsum", x.shape, inside.dtype, formula)
+    return k.compute(how.word, x.shape, inside.dtype, formula)
 
 
-def _sum_before(
-    k: Lowering, x: Array, axis: int, run: int, *, exclusive: bool, reverse: bool
+def _total_before(
+    k: Lowering, x: Array, axis: int, run: int, how: Running, *, exclusive: bool, reverse: bool
 ) -> Array:
-    """Return the sums within runs, each of as many elements."""
+    """Return the totals within runs, each of as many elements."""
     test = {(False, False): "le", (True, False): "lt", (False, True): "ge", (True, True): "gt"}
 
     def formula(b: Body) -> Scalar:
         place, other = b.par[axis], b.red[0]
-        element = b.read(x, _at(b.par, axis, floordiv(place, run) * run + other), 0)
+        element = b.read(x, _at(b.par, axis, floordiv(place, run) * run + other), how.neutral)
         own = b.index(modulo(place, run))
         before = b.index(other).compare(test[exclusive, reverse], own)
-        return before.select(element, 0)
+        return before.select(element, how.neutral)
 
     dtype = working(x.dtype)
-    return k.compute("cumsum.run", x.shape, dtype, formula, reduce=[run], combiner="add")
+    word = f"{how.word}.run"
+    return k.compute(word, x.shape, dtype, formula, reduce=[run], combiner=how.combiner)
 
 
-def _totals(k: Lowering, x: Array, axis: int) -> Array:
-    """Return the sum of each run."""
+def _totals(k: Lowering, x: Array, axis: int, how: Running) -> Array:
+    """Return the total of each run."""
     shape = [*x.shape]
     shape[axis] = -(-shape[axis] // RUN)
 
     def formula(b: Body) -> Scalar:
-        return b.read(x, _at(b.par, axis, b.par[axis] * RUN + b.red[0]), 0)
+        return b.read(x, _at(b.par, axis, b.par[axis] * RUN + b.red[0]), how.neutral)
 
     dtype = working(x.dtype)
-    return k.compute("cumsum.total", shape, dtype, formula, reduce=[RUN], combiner="add")
+    word = f"{how.word}.total"
+    return k.compute(word, shape, dtype, formula, reduce=[RUN], combiner=how.combiner)
 
 
 def _at(par: Sequence[AffineExpr], axis: int, index: AffineExpr) -> list[Index]:

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
 from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.movement import transpose
-from nn_opt.conversion.to_tensor.parallel import position_of, running_sum
+from nn_opt.conversion.to_tensor.parallel import RUNNING, position_of, running_total
 from nn_opt.conversion.to_tensor.scalar import (
     F64,
     I64,
@@ -255,36 +255,39 @@ def _worst(kind: str, dtype: Attribute) -> float | int:
     return identity_of(kind, dtype)
 
 
-def convert_cumsum(k: Lowering, op: graph.CumSumOp) -> Array:
-    """A scan along the axis, brought to the front, whose state is the sum so far; on a GPU runs."""
+def convert_running(k: Lowering, op: graph.CumSumOp | graph.CumProdOp) -> Array:
+    """A scan along the axis, brought to the front, whose state is the total; on a GPU runs."""
     x = k.array(op.x)
-    axis = op.axis.value.data % x.rank
+    how, axis = RUNNING[op.name], op.axis.value.data % x.rank
     exclusive, reverse = op.exclusive is not None, op.reverse is not None
     if k.parallel and x.shape[axis]:
-        total = running_sum(k, x, axis, exclusive=exclusive, reverse=reverse)
-        return k.compute("cumsum.end", x.shape, x.dtype, lambda b: b.read(total, b.par))
+        total = running_total(k, x, axis, how, exclusive=exclusive, reverse=reverse)
+        return k.compute(f"{how.word}.end", x.shape, x.dtype, lambda b: b.read(total, b.par))
     forth = [axis, *(a for a in range(x.rank) if a != axis)]
     front = transpose(k, x, forth) if axis else x
     row = front.shape[1:]
-    zeros = k.compute("cumsum.zero", row, x.dtype, lambda b: constant(0, x.dtype))
-    scanned = _running_sum(k, op, front, zeros)
+    start = k.compute(f"{how.word}.start", row, x.dtype, lambda b: constant(how.neutral, x.dtype))
+    scanned = _scanned(k, op, front, start)
     return transpose(k, scanned, [forth.index(a) for a in range(x.rank)]) if axis else scanned
 
 
-def _running_sum(k: Lowering, op: graph.CumSumOp, front: Array, zeros: Array) -> Array:
+def _scanned(
+    k: Lowering, op: graph.CumSumOp | graph.CumProdOp, front: Array, start: Array
+) -> Array:
+    how = RUNNING[op.name]
     row = tensor_type(front.shape[1:], storage(front.dtype))
     block = Block(arg_types=[row, row])
     with ImplicitBuilder(block) as arguments:
         state, element = (Array(value, front.dtype) for value in arguments)
         total = k.compute(
-            "cumsum",
+            how.word,
             row.get_shape(),
             front.dtype,
-            lambda b: b.read(state, b.par) + b.read(element, b.par),
+            lambda b: b.read(state, b.par).binary(how.combiner, b.read(element, b.par)),
         )
         tensor.YieldOp(total.value, (state if op.exclusive is not None else total).value)
     scan = tensor.ScanOp(
-        [zeros.value, front.value],
+        [start.value, front.value],
         Region(block),
         [row, front.value.type],
         num_states=1,
@@ -298,5 +301,5 @@ CONVERTERS = {
     "graph.softmax": convert_softmax,
     "graph.log_softmax": convert_log_softmax,
     "graph.arg_reduce": convert_arg_reduce,
-    "graph.cumsum": convert_cumsum,
+    **dict.fromkeys(RUNNING, convert_running),
 }

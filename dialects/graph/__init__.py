@@ -47,6 +47,7 @@ from nn_opt.dialects.graph.layout import (
 from nn_opt.dialects.graph.movement import (
     ConcatOp,
     CumSumOp,
+    CumProdOp,
     ExpandOp,
     GatherElementsOp,
     GatherNDOp,
@@ -155,6 +156,7 @@ Graph = Dialect(
         EluOp,
         EqualOp,
         ErfOp,
+        CumProdOp,
         ExpOp,
         ExpandOp,
         FloorOp,
@@ -262,6 +264,7 @@ __all__ = [
     "FloorOp",
     "FusedOp",
     "Fusion",
+    "CumProdOp",
     "GatherElementsOp",
     "GatherNDOp",
     "GatherOp",

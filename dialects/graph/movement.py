@@ -326,11 +326,12 @@ class TileOp(GraphOp):
         return [tensor_type(shape, element_type(self.x))]
 
 
-@irdl_op_definition
-class CumSumOp(GraphOp):
-    """Running sums along an axis; exclusive leaves out the element itself, reverse runs back."""
+class RunningOp(GraphOp):
+    """Each element with all before it along an axis, combined.
 
-    name = "graph.cumsum"
+    Exclusive leaves out the element itself, reverse runs back.
+    """
+
     ELEMENTS: ClassVar[Elements] = Elements.NUMBER
 
     x = operand_def(TensorType)
@@ -345,3 +346,17 @@ class CumSumOp(GraphOp):
     def infer_result_types(self) -> list[Attribute]:
         normal_axis(self.axis.value.data, len(shape_of(self.x)))
         return [self.x.type]
+
+
+@irdl_op_definition
+class CumSumOp(RunningOp):
+    """Running sums along an axis; exclusive leaves out the element itself, reverse runs back."""
+
+    name = "graph.cumsum"
+
+
+@irdl_op_definition
+class CumProdOp(RunningOp):
+    """Running products along an axis; exclusive and reverse as for sums."""
+
+    name = "graph.cumprod"

@@ -96,8 +96,11 @@ def _hardmax(x: SSAValue, axis: int) -> SSAValue:
     return cast(graph.EqualOp(first, steps).result, element_type(x))
 
 
-@converts("CumSum")
-def cumsum(node: Node) -> Results:
+RUNNING = {"CumProd": graph.CumProdOp, "CumSum": graph.CumSumOp}
+
+
+@converts(*RUNNING)
+def running(node: Node) -> Results:
     axis = axis_in((node.known_ints(1) or [0])[0], rank_of(node[0]))
     exclusive, reverse = node.attrs.flag("exclusive"), node.attrs.flag("reverse")
-    return graph.CumSumOp(node[0], axis, exclusive, reverse).result
+    return RUNNING[node.proto.op_type](node[0], axis, exclusive, reverse).result

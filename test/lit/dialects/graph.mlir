@@ -197,6 +197,8 @@ func.func @movement(%x: tensor<2x3xf32>, %v: tensor<f32>, %i: tensor<4xi64>, %e:
   %r13 = graph.tile %x repeats [2, 1] : (tensor<2x3xf32>) -> tensor<4x3xf32>
   // CHECK: graph.cumsum %x axis 1 exclusive reverse : tensor<2x3xf32>
   %r14 = graph.cumsum %x axis 1 exclusive reverse : tensor<2x3xf32>
+  // CHECK: graph.cumprod %x axis 0 reverse : tensor<2x3xf32>
+  %products = graph.cumprod %x axis 0 reverse : tensor<2x3xf32>
   // CHECK: graph.resize %x mode "cubic" coordinate "half_pixel" nearest_mode "floor" scales [2.0, 1.5] cubic_coeff -0.5 exclude_outside antialias extrapolation 0.0 : (tensor<2x3xf32>) -> tensor<4x4xf32>
   %r15 = graph.resize %x mode "cubic" coordinate "half_pixel" nearest_mode "floor" scales [2.0, 1.5] cubic_coeff -0.5 exclude_outside antialias extrapolation 0.0 : (tensor<2x3xf32>) -> tensor<4x4xf32>
   // CHECK: graph.resize %x mode "linear" coordinate "tf_crop_and_resize" nearest_mode "floor" scales [2.0, 1.5] cubic_coeff -0.75 extrapolation 10.0 roi [0.0, 0.25, 1.0, 0.75] : (tensor<2x3xf32>) -> tensor<4x4xf32>

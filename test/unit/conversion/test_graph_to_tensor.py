@@ -237,6 +237,8 @@ def test_running_sums(exclusive, reverse, dtype):
     x = whole(-9, 9, 3, 4, 2).astype(dtype)
     for axis in (0, 1, -1):
         assert_equal(lambda x, a=axis: graph.CumSumOp(x, a, exclusive, reverse), x)
+    factors = x % 5 - 2
+    assert_equal(lambda x: graph.CumProdOp(x, 1, exclusive, reverse), factors.astype(dtype))
 
 
 # sums of products -----------------------------------------------------------------------------

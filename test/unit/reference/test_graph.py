@@ -342,6 +342,17 @@ def test_cumsum(x: np.ndarray, flags: tuple[int, int]):
     check(ours(lambda v: graph.CumSumOp(v, 1, bool(exclusive), bool(reverse)), x), expected)
 
 
+def test_cumprod():
+    x = np.array([2.0, 3.0, 4.0], np.float32)
+    for flags, expected in (
+        ((False, False), [2, 6, 24]),
+        ((True, False), [1, 2, 6]),
+        ((False, True), [24, 12, 4]),
+        ((True, True), [12, 4, 1]),
+    ):
+        check(ours(lambda v, f=flags: graph.CumProdOp(v, 0, *f), x), np.float32(expected))
+
+
 COORDINATES = [
     "half_pixel",
     "half_pixel_symmetric",

@@ -96,6 +96,7 @@ KINDS: dict[str, Kind] = {
     "first of greatest": change('arg_reduce %a kind "max" axis 1', "7x100", "7xi64"),
     "last of least": change('arg_reduce %a kind "min" axis 0 select_last', "9x3", "3xi64"),
     "running sums": unary("cumsum %a axis 1", "3x100"),
+    "running products": unary("cumprod %a axis 1", "3x100"),
     "few running sums": unary("cumsum %a axis 0 exclusive reverse", "20x3"),
     "max pool": change(MAX_POOL, "1x3x9x8", "1x3x5x7"),
     "global pool": change(MEAN_POOL, "2x3x7x6", "2x3x1x1"),
