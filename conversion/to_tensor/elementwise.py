@@ -136,14 +136,6 @@ UNARY: dict[str, Unary] = {
 
 
 def uniform_value(value: SSAValue) -> Number | None:
-def _cast(op: Any, x: Scalar) -> Scalar:
-    target = element_type(op.results[0])
-    if is_small_float(target) and x.type != target:
-        mode = "up" if op.round_mode is None else op.round_mode.data
-        return narrowed(x, target, saturate=op.unsaturated is None, mode=mode)
-    return x.cast(target)
-
-
     """Return the one number that every element of a constant has, if so."""
     if not isinstance(value.owner, graph.ConstantOp):
         return None
