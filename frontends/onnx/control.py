@@ -18,6 +18,7 @@ from nn_opt.frontends.onnx.node import (
     constant,
     dtype_of,
     rank_of,
+    scalar_like,
     transposed,
 )
 from nn_opt.frontends.onnx.scan import masked, scan, scan_graph, step_of
@@ -60,8 +61,8 @@ class Form:
 def scan_node(node: Node) -> Results:
     """Shapes: states [..], scanned [.., T, ..]; opset 8: a batch axis before all of them."""
     body, scanned = node.attrs.graph("body"), node.attrs.int("num_scan_inputs")
-    operands = node.operands[1:] if node.version < 9 else node.operands
-    values = [node[index + len(node.operands) - len(operands)] for index in range(len(operands))]
+    first = 1 if node.version < 9 else 0  # behind the lengths of sequences
+    values = [node[index] for index in range(first, len(node.operands))]
     states = len(values) - scanned
     if scanned < 1 or states < 0:
         raise BadNode(f"num_scan_inputs is {scanned}, of {len(values)} operands")
@@ -111,13 +112,21 @@ def _entry(
 ) -> Sequence[SSAValue]:
     """Scan one entry of a batch, up to its length; from there on outputs are zero."""
     inits, sequences = values[: form.states], values[form.states :]
-    scanned = [flipped(v) if b else v for v, b in zip(sequences, back, strict=True)]
     step = step_of(form.node, form.body)
     if length is None:
+        scanned = [flipped(v) if b else v for v, b in zip(sequences, back, strict=True)]
         return scan(inits, scanned, step, reverse=False)
     steps = constant(np.arange(shape_of(sequences[0])[0], dtype=dtype_of(length)))
     inside = graph.LessOp(steps, length).result
+    scanned = [_turned(v, steps, length) if b else v for v, b in zip(sequences, back, strict=True)]
     return scan(inits, [*scanned, inside], masked(step), reverse=False)
+
+
+def _turned(value: SSAValue, steps: SSAValue, length: SSAValue) -> SSAValue:
+    """Return a sequence whose first slices, as many as its length, are backwards."""
+    last = graph.SubOp(length, scalar_like(1, length)).result
+    places = graph.SubOp(last, steps).result
+    return graph.GatherOp(value, graph.MaximumOp(places, scalar_like(0, places)).result, 0).result
 
 
 def _check_lengths(values: Sequence[SSAValue], axis: int) -> None:

@@ -68,7 +68,7 @@ def _saturated(value: SSAValue, dtype: np.dtype[Any]) -> SSAValue:
     return cast(graph.ClipOp(value, *bounds).result, mlir_type(dtype))
 
 
-def _widened(value: SSAValue, zero: SSAValue | None) -> SSAValue:
+def widened(value: SSAValue, zero: SSAValue | None) -> SSAValue:
     """Return the integers minus their zero point, in int32."""
     wide = cast(value, I32)
     return wide if zero is None else graph.SubOp(wide, cast(zero, I32)).result
@@ -94,7 +94,7 @@ def quantize_linear(node: Node) -> Results:
 def dequantize_linear(node: Node) -> Results:
     zero = node.get(2)
     zero = None if zero is None else _along_axis(zero, node)
-    whole = cast(_widened(node[0], zero), F32)
+    whole = cast(widened(node[0], zero), F32)
     real = graph.MulOp(whole, cast(_along_axis(node[1], node), F32)).result
     if node.attrs.int("output_dtype", 0):
         return cast(real, mlir_type(node.attrs.dtype("output_dtype", 0)))
@@ -103,21 +103,24 @@ def dequantize_linear(node: Node) -> Results:
 
 @converts("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: Node) -> Results:
-    """The range of x, stretched to hold 0, becomes 0..255."""
-    x = node[0]
+    return dynamically_quantized(node[0])
+
+
+def dynamically_quantized(x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """Return bytes, scale and zero point: the range of x, stretched to hold 0, becomes 0..255."""
     axes, nought = range(rank_of(x)), scalar_like(0, x)
     high = graph.MaximumOp(graph.ReduceOp(x, "max", axes, False).result, nought).result
     low = graph.MinimumOp(graph.ReduceOp(x, "min", axes, False).result, nought).result
     scale = graph.DivOp(graph.SubOp(high, low).result, scalar_like(255, x)).result
     start = graph.RoundOp(graph.DivOp(graph.NegOp(low).result, scale).result).result
     zero = _saturated(start, UI8)
-    return [_quantized(x, scale, zero, UI8), scale, zero]
+    return _quantized(x, scale, zero, UI8), scale, zero
 
 
 @converts("MatMulInteger")
 def matmul_integer(node: Node) -> Results:
-    left = _widened(node[0], _per_row(node.get(2)))
-    return graph.MatmulOp(left, _widened(node[1], node.get(3))).result
+    left = widened(node[0], _per_row(node.get(2)))
+    return graph.MatmulOp(left, widened(node[1], node.get(3))).result
 
 
 def _per_row(zero: SSAValue | None) -> SSAValue | None:
@@ -130,8 +133,8 @@ def _per_row(zero: SSAValue | None) -> SSAValue | None:
 @converts("QLinearMatMul")
 def qlinear_matmul(node: Node) -> Results:
     """Operands: a, scale, zero, b, scale, zero, result's scale, zero."""
-    left = _widened(node[0], _per_row(node[2]))
-    total = graph.MatmulOp(left, _widened(node[3], node[5])).result
+    left = widened(node[0], _per_row(node[2]))
+    total = graph.MatmulOp(left, widened(node[3], node[5])).result
     left_scale = _per_row(node[1])
     assert left_scale is not None
     scale = _product_scale(left_scale, node[4])
@@ -170,15 +173,15 @@ def _per_filter(value: SSAValue | None, w: SSAValue) -> SSAValue | None:
 @converts("ConvInteger", refusal=window_refusal)
 def conv_integer(node: Node) -> Results:
     zero = node.get(2)
-    x = _widened(node[0], None if zero is None else reshaped(zero, []))
-    return _integer_conv(node, x, _widened(node[1], _per_filter(node.get(3), node[1])), None)
+    x = widened(node[0], None if zero is None else reshaped(zero, []))
+    return _integer_conv(node, x, widened(node[1], _per_filter(node.get(3), node[1])), None)
 
 
 @converts("QLinearConv", refusal=window_refusal)
 def qlinear_conv(node: Node) -> Results:
     """Operands: x, scale, zero, w, scale, zero, result's scale, zero, int32 bias."""
-    x = _widened(node[0], reshaped(node[2], []))
-    w = _widened(node[3], _per_filter(node[5], node[3]))
+    x = widened(node[0], reshaped(node[2], []))
+    w = widened(node[3], _per_filter(node[5], node[3]))
     total = _integer_conv(node, x, w, node.get(8))
     filters = node[4]
     if shape_of(filters) not in ((), (1,)):

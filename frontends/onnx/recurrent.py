@@ -45,6 +45,10 @@ class Direction:
     activations: Sequence[Activation]
     attrs: Attributes
 
+    def recur(self, h: SSAValue) -> SSAValue:
+        """Return the product of a state with all gates' weights."""
+        return graph.MatmulOp(h, self.recurrence).result
+
     def gate(self, gates: SSAValue, index: int) -> SSAValue:
         """Return one gate's columns of [.., G*H]."""
         shape = list(shape_of(gates))
@@ -74,14 +78,14 @@ Step = Callable[[Direction, SSAValue, Sequence[SSAValue]], list[SSAValue]]
 
 def _rnn_step(cell: Direction, x: SSAValue, states: Sequence[SSAValue]) -> list[SSAValue]:
     """h' = f(x + h @ R)"""
-    return [cell.activate(0, _add(x, graph.MatmulOp(states[0], cell.recurrence).result))]
+    return [cell.activate(0, _add(x, cell.recur(states[0])))]
 
 
 def _gru_step(cell: Direction, x: SSAValue, states: Sequence[SSAValue]) -> list[SSAValue]:
     """h' = (1 - z) * n + z * h; the reset gate acts before or after the recurrent product."""
     (h,) = states
     if cell.attrs.flag("linear_before_reset"):
-        product = graph.MatmulOp(h, cell.recurrence).result
+        product = cell.recur(h)
         if cell.recurrence_bias is not None:
             product = _add(product, cell.recurrence_bias)
         update, reset = (
@@ -104,7 +108,7 @@ def _times(cell: Direction, h: SSAValue, gate: int) -> SSAValue:
 def _lstm_step(cell: Direction, x: SSAValue, states: Sequence[SSAValue]) -> list[SSAValue]:
     """c' = f * c + i * g, h' = o * activation(c'); gates stand in the order i, o, f, c."""
     h, c = states
-    gates = _add(x, graph.MatmulOp(h, cell.recurrence).result)
+    gates = _add(x, cell.recur(h))
     enter = cell.activate(0, cell.peep(cell.gate(gates, 0), c, 0))
     if cell.attrs.flag("input_forget"):
         keep = graph.SubOp(scalar_like(1, enter), enter).result
@@ -132,6 +136,11 @@ KINDS = {
     "LSTM": Kind(4, 2, ("Sigmoid", "Tanh", "Tanh"), _lstm_step),
 }
 
+# (node, kind, X, which direction, activations) -> the cell, input products [T, N, G*H]
+MakeDirection = Callable[
+    [Node, Kind, SSAValue, int, Sequence[Activation]], tuple[Direction, SSAValue]
+]
+
 # direction attribute -> which scans run backwards
 BACKWARD = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
@@ -139,14 +148,25 @@ BACKWARD = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tr
 @converts(*KINDS, refusal=refuse_unknown)
 def recurrent(node: Node) -> Results:
     """Shapes: X [T, N, I] (layout 1: batch first), W [D, G*H, I], R [D, G*H, H], B [D, 2*G*H]."""
-    kind = KINDS[node.proto.op_type]
+    return all_directions(node, KINDS[node.proto.op_type], _direction)
+
+
+def all_directions(node: Node, kind: Kind, make: MakeDirection) -> Results:
+    """Return the results of the scans of one or two directions."""
     backward = node.attrs.choice("direction", "forward", BACKWARD)
     batch_first = node.attrs.flag("layout")
     x = transposed(node[0], [1, 0, 2]) if batch_first else node[0]
     functions = activations_of(node.attrs, kind.activations, len(backward))
     each = len(kind.activations)
     runs = [
-        _run(node, kind, x, index, functions[index * each : (index + 1) * each], reverse)
+        _run(
+            node,
+            kind,
+            x,
+            make(node, kind, x, index, functions[index * each : (index + 1) * each]),
+            index,
+            reverse,
+        )
         for index, reverse in enumerate(backward)
     ]
     outputs = [_stacked([run[0] for run in runs], 1)]
@@ -165,7 +185,7 @@ def _stacked(parts: Sequence[SSAValue], axis: int) -> SSAValue:
     return parts[0] if len(parts) == 1 else graph.ConcatOp(parts, axis).result
 
 
-def _pick(value: SSAValue, index: int) -> SSAValue:
+def pick(value: SSAValue, index: int) -> SSAValue:
     """Return value[index] along the first axis."""
     shape = shape_of(value)
     if shape[0] != 1:
@@ -178,12 +198,12 @@ def _run(
     node: Node,
     kind: Kind,
     x: SSAValue,
+    direction: tuple[Direction, SSAValue],
     index: int,
-    functions: Sequence[Activation],
     reverse: bool,
 ) -> tuple[SSAValue, list[SSAValue]]:
     """Return the outputs [T, N, H] and the final states [N, H] of one direction."""
-    cell, inputs = _direction(node, kind, x, index, functions)
+    cell, inputs = direction
     time, batch = shape_of(x)[:2]
     first = [_initial(node, 5 + i, index, (batch, cell.hidden), x) for i in range(kind.states)]
     mask = _mask(node, time, batch)
@@ -200,7 +220,7 @@ def _run(
         return kept, [shown]
 
     results = scan(first, [inputs, *([] if mask is None else [mask])], step, reverse=reverse)
-    return results[-1], list(results[:-1])
+    return results[-1], [_of_some(node, state) for state in results[:-1]]
 
 
 def _direction(
@@ -208,24 +228,29 @@ def _direction(
 ) -> tuple[Direction, SSAValue]:
     """Return one direction's cell, and its input products [T, N, G*H] with the biases added."""
     time, batch, features = shape_of(x)
-    weights = transposed(_pick(node[1], index), [1, 0])
-    recurrence = transposed(_pick(node[2], index), [1, 0])
+    weights = transposed(pick(node[1], index), [1, 0])
+    recurrence = transposed(pick(node[2], index), [1, 0])
     hidden, columns = shape_of(recurrence)
     if columns != kind.gates * hidden:
         raise BadNode(f"R has {columns} rows a direction, expected {kind.gates} * {hidden}")
     flat = graph.MatmulOp(reshaped(x, [time * batch, features]), weights).result
-    inner_bias = None
-    bias = node.get(3)
-    if bias is not None:
-        parts = reshaped(_pick(bias, index), [2, columns])
-        outer, inner_bias = _pick(parts, 0), _pick(parts, 1)
-        flat = _add(flat, outer)
-        if not node.attrs.flag("linear_before_reset"):
-            flat, inner_bias = _add(flat, inner_bias), None
+    flat, inner_bias = with_bias(node, flat, index)
     peepholes = node.get(7)
-    peepholes = None if peepholes is None else _pick(peepholes, index)
+    peepholes = None if peepholes is None else pick(peepholes, index)
     cell = Direction(hidden, recurrence, inner_bias, peepholes, functions, node.attrs)
     return cell, reshaped(flat, [time, batch, columns])
+
+
+def with_bias(node: Node, flat: SSAValue, index: int) -> tuple[SSAValue, SSAValue | None]:
+    """Return input products with the biases added, and the one that must be kept for the steps."""
+    bias = node.get(3)
+    if bias is None:
+        return flat, None
+    parts = reshaped(pick(bias, index), [2, shape_of(flat)[-1]])
+    flat = _add(flat, pick(parts, 0))
+    if node.attrs.flag("linear_before_reset"):
+        return flat, pick(parts, 1)
+    return _add(flat, pick(parts, 1)), None
 
 
 def _initial(node: Node, operand: int, index: int, shape: tuple[int, int], x: SSAValue) -> SSAValue:
@@ -235,7 +260,18 @@ def _initial(node: Node, operand: int, index: int, shape: tuple[int, int], x: SS
         return constant(np.zeros(shape, dtype_of(x)))
     if node.attrs.flag("layout"):
         value = transposed(value, [1, 0, 2])
-    return _pick(value, index)
+    return pick(value, index)
+
+
+def _of_some(node: Node, state: SSAValue) -> SSAValue:
+    """Return a last state [N, H]; it is zero for a sequence that is empty."""
+    lengths = node.get(4)
+    known = None if lengths is None else node.evaluate(lengths)
+    if lengths is None or (known is not None and (known > 0).all()):
+        return state
+    some = graph.GreaterOp(lengths, scalar_like(0, lengths)).result
+    column = reshaped(some, [shape_of(state)[0], 1])
+    return graph.WhereOp(column, state, scalar_like(0, state)).result
 
 
 def _mask(node: Node, time: int, batch: int) -> SSAValue | None:
