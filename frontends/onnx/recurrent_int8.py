@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.activations import Activation, refuse_unknown
-from nn_opt.frontends.onnx.node import F32, BadNode, Node, Results, cast, reshaped
+from nn_opt.frontends.onnx.node import F32, BadNode, Node, Results, cast, constant, reshaped
 from nn_opt.frontends.onnx.quantize import dynamically_quantized, widened
 from nn_opt.frontends.onnx.recurrent import (
     KINDS,
@@ -76,4 +77,11 @@ def _direction(
 
 def _codes(node: Node, weights: int, scale: int, index: int) -> Codes:
     """Return one direction's weights; a zero point follows its scale."""
-    return Codes(pick(node[weights], index), pick(node[scale], index), pick(node[scale + 1], index))
+    parts = (_known(node, node[place], index) for place in (weights, scale, scale + 1))
+    return Codes(*parts)
+
+
+def _known(node: Node, value: SSAValue, index: int) -> SSAValue:
+    """Return value[index] along the first axis, as a constant if it is one."""
+    array = node.evaluate(value)
+    return pick(value, index) if array is None else constant(np.ascontiguousarray(array[index]))
