@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from nn_opt.ir.target import Target
+    from nn_opt.staged.program import StagedProgram, Stages
 
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 HOST = ("cpu", "host")
@@ -132,7 +133,7 @@ class Builder:
         wanted = dict(manifest.external or {})
         return self._origin.beside(sorted(wanted)) == wanted
 
-    def program(self, shapes: Shapes, *, profile: bool = False) -> Program:
+    def program(self, shapes: Shapes, *, profile: bool = False) -> Program | StagedProgram:
         """Return the model compiled for inputs of these shapes."""
         assert self._manifest is not None, "the signature comes first"
         engine = engine_of(self._target)
@@ -140,22 +141,57 @@ class Builder:
             require_runnable(self._target)
         elif profile:
             refuse_profile(engine)
+        key = key_of([self._content, json.dumps([shapes, profile])])
+        known = self._cache.load(key)
+        if known is not None and known.manifest.cut:
+            return self._stages.known(shapes, key, known.manifest.cut)
+        try:
+            return self.load(known or self.build(key, partial(self._module, shapes), profile))
+        except _needs_value() as need:
+            return self._stages.cut(shapes, key, need)
+
+    @property
+    def _content(self) -> str:
+        """The key of the model together with the files of weights beside it."""
+        assert self._manifest is not None, "the signature comes first"
         external = sorted((self._manifest.external or {}).items())
-        key = key_of([self._key, json.dumps([external, shapes, profile])])
-        artifact = self._cache.load(key)
-        if artifact is None:
-            make = partial(self.artifact, shapes, profile=profile)
-            artifact = self._cache.fill(key, lambda pack: make(pack=pack))
+        return key_of([self._key, json.dumps(external)])
+
+    @cached_property
+    def _stages(self) -> Stages:
+        from nn_opt.staged.program import Stages
+
+        assert self._manifest is not None, "the signature comes first"
+        return Stages(self, self._content, self._manifest, self._origin.prepared)
+
+    def fetch(self, key: str) -> Artifact | None:
+        """Return what the cache has of a key."""
+        return self._cache.load(key)
+
+    def build(self, key: str, make: Callable[[], ModuleOp], profile: bool = False) -> Artifact:
+        """Return a module compiled, and keep it; what `make` raises passes through."""
+        return self._cache.fill(key, lambda pack: self._built(make, profile, pack))
+
+    def keep_cut(self, key: str, cut: str) -> None:
+        """Keep where the model of a key is cut."""
+        self._cache.store(key, Artifact(Manifest((), (), cut=cut), b"", Block(0)))
+
+    def load(self, artifact: Artifact) -> Program:
+        """Return what runs an artifact."""
+        engine = engine_of(self._target)
         return program_of(engine, artifact) if engine else Program(artifact)
 
     def artifact(
         self, shapes: Shapes, *, profile: bool = False, pack: Pack = pack_weights
     ) -> Artifact:
         """Return the compiled form for inputs of these shapes."""
+        return self._built(partial(self._module, shapes), profile, pack)
+
+    def _built(self, make: Callable[[], ModuleOp], profile: bool, pack: Pack) -> Artifact:
         with quiet_collector():
             from nn_opt.build import build
 
-            module = self._module(shapes)
+            module = make()
             if engine := engine_of(self._target):
                 return self._for_engine(engine, module, pack)
             return build(
@@ -198,6 +234,13 @@ class Builder:
         assert self._manifest is not None, "the signature comes first"
         named = {i.name: list(s) for i, s in zip(self._manifest.inputs, shapes, strict=True)}
         return self._origin.module(self._dims, named)
+
+
+def _needs_value() -> type[Exception]:
+    """Return what the importer raises for a value that a run gives; only errors import it."""
+    from nn_opt.frontends.onnx.evaluation import NeedsValue
+
+    return NeedsValue
 
 
 def require_runnable(target: str) -> None:

@@ -41,6 +41,10 @@ class Origin(Protocol):
         """Return the model as IR, all sizes known."""
         ...
 
+    def prepared(self) -> Model:
+        """Return the ONNX model, to be cut; there is none if `module` raises no NeedsValue."""
+        ...
+
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         """Return the SHA-256 of files of weights that lie beside the model."""
         ...
@@ -117,6 +121,11 @@ class Onnx:
         model, self._model = self._model, None
         return import_model(model or self.source, dims, shapes)
 
+    def prepared(self) -> Model:
+        from nn_opt.frontends.onnx.importer import prepared
+
+        return prepared(self.source)
+
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         folder = self.source.parent if isinstance(self.source, Path) else Path()
         return {name: file_digest(folder / name) for name in names if (folder / name).is_file()}
@@ -181,6 +190,9 @@ class _Ir:
             )
         module = self.module(dims, shapes) if shapes else self.read()
         return signature_of(module)
+
+    def prepared(self) -> Model:
+        raise AssertionError("IR needs no values of a run")
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         return {}

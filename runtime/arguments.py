@@ -185,3 +185,17 @@ def _output(info: TensorInfo, array: Array | None, inputs: Sequence[Array]) -> t
     if direct and not any(np.may_share_memory(array, other) for other in inputs):
         return array, array
     return np.empty(shape, info.dtype), array
+
+
+def copy_outputs(results: Mapping[str, Any], out: Mapping[str, Array]) -> None:
+    """Copy results to the arrays that the caller gave for them.
+
+    Raises: as `prepare_outputs` does.
+    """
+    for name, array in out.items():
+        if name not in results:
+            names = ", ".join(map(repr, results))
+            raise ValueError(f"unknown output {name!r}; the outputs are {names}")
+        made = results[name]
+        _, wanted = _output(TensorInfo(name, made.shape, made.dtype), array, [])
+        wanted[...] = made

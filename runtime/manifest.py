@@ -11,6 +11,17 @@ from typing import Any
 import numpy as np
 
 FORMAT = 1  # raise when the meaning of a field changes
+OF_NUMPY = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+    "object",  # texts, and what is no tensor
+)
+OF_ML_DTYPES = (
+    "bfloat16",
+    *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    *("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"),
+    *("int4", "uint4", "int2", "uint2"),
+)
 Dim = int | str  # a size, or the name of one that is not known before the first call
 
 
@@ -81,6 +92,7 @@ class Manifest:
     external: Mapping[str, str] | None = None  # weight files beside the model: name to SHA-256
     object_sizes: tuple[int, ...] = ()  # bytes of each object file in the code; () for one
     launches: int = 0  # kernels that a call launches on a device
+    cut: str = ""  # where a model is cut that needs values of a run, as JSON; "" for a program
 
     @property
     def is_static(self) -> bool:
@@ -94,11 +106,16 @@ def shape_text(shape: tuple[Dim, ...] | None) -> str:
 
 
 def dtype_named(name: str) -> np.dtype[Any]:
-    """Return a NumPy dtype; those that NumPy lacks come from ml_dtypes."""
-    if name == "bfloat16":
+    """Return a NumPy dtype; those that NumPy lacks come from ml_dtypes.
+
+    Raises: ValueError for any other name: NumPy takes far more than names for one.
+    """
+    if name in OF_ML_DTYPES:
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(getattr(ml_dtypes, name))
+    if name not in OF_NUMPY:
+        raise ValueError(f"no element type is called {name!r}")
     return np.dtype(name)
 
 
@@ -150,5 +167,7 @@ def _check_types(manifest: Manifest) -> None:
     for name, value in sizes:
         if not (type(value) is int and 0 <= value < 1 << 48):
             raise ManifestError(f"{name} is {value!r}, expected a number of bytes")
+    if type(manifest.cut) is not str:
+        raise ManifestError(f"cut is {manifest.cut!r}, expected a text")
     if type(manifest.launches) is not int or manifest.launches < 0:
         raise ManifestError(f"launches is {manifest.launches!r}, expected a number of launches")

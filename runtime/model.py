@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
 from nn_opt.runtime.arguments import (
     bind_inputs,
+    copy_outputs,
     device_shapes,
     named,
     new_outputs,
@@ -20,6 +21,8 @@ from nn_opt.runtime.loader import RuntimeFault
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo
 from nn_opt.runtime.profile import KernelTime, measure
 from nn_opt.runtime.program import Program
+from nn_opt.runtime.recent import Recent
+from nn_opt.runtime.specialization import Specialization
 from nn_opt.runtime.threads import thread_count
 
 if TYPE_CHECKING:
@@ -29,11 +32,24 @@ Array = NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]  # of the inputs, in order
 
 
+@runtime_checkable
+class Staged(Protocol):
+    """Several programs that run after each other; the shapes of outputs are known at the end."""
+
+    def compute(self, arrays: Sequence[Array], threads: int) -> list[Any]:
+        """Return the outputs."""
+        ...
+
+    def specializations(self) -> Iterable[Specialization]:
+        """Yield every way through the model that was compiled."""
+        ...
+
+
 class Builder(Protocol):
     """The compiler's side of a model; injected, so that the runtime needs no compiler."""
 
-    def program(self, shapes: Shapes, *, profile: bool = False) -> Program:
-        """Return the model compiled for inputs of these shapes."""
+    def program(self, shapes: Shapes, *, profile: bool = False) -> Any:
+        """Return the model compiled for inputs of these shapes: a `Program`, or a `Staged`."""
         ...
 
     def text(self, level: str, shapes: Shapes) -> str:
@@ -68,8 +84,9 @@ class Model:
         self.outputs: tuple[TensorInfo, ...] = manifest.outputs
         self.threads = threads
         self._builder = builder
-        self._programs: dict[Shapes, Program] = {}
-        self._profiled: dict[Shapes, Program] = {}
+        self._programs: Recent[Shapes, Program] = Recent()
+        self._profiled: Recent[Shapes, Program] = Recent()
+        self._has_stages = False
         self._lock = threading.Lock()
         self._latest: Shapes | None = None
         self._only: Program | None = None  # where the sizes of all inputs are known
@@ -112,6 +129,8 @@ class Model:
         arrays = bind_inputs(self.inputs, inputs)
         program = self._only or self._program(arrays, self._programs)
         count = self.threads if threads is None else thread_count(threads)
+        if self._has_stages and isinstance(program, Staged):
+            return self._named(program.compute(arrays, count), out or {})
         if not out:
             made = new_outputs(program.manifest.outputs)
             program.run(arrays, made, count)
@@ -122,6 +141,12 @@ class Model:
             if written is not wanted:
                 wanted[...] = written
         return {name: pair[1] for name, pair in zip(self._names, pairs, strict=True)}
+
+    def _named(self, made: Sequence[Any], out: Mapping[str, Array]) -> dict[str, Any]:
+        """Return named outputs of a staged model; those in `out` are copied there."""
+        results = dict(zip(self._names, made, strict=True))
+        copy_outputs(results, out)
+        return results | dict(out)
 
     def run_on_device(self, inputs: Mapping[str, object]) -> dict[str, DeviceArray]:
         """Run on named inputs and return named outputs that stay on the device.
@@ -163,6 +188,21 @@ class Model:
         """The kernels that a call runs, in order; sizes as for `memory`."""
         return self._at(self._known(), self._programs).manifest.kernels
 
+    @property
+    def specializations(self) -> tuple[Specialization, ...]:
+        """What the model was compiled for so far, the latest at the end.
+
+        Of the shapes of inputs, those of the last 64 calls with others than before are held.
+        """
+        names = [info.name for info in self.inputs]
+        found: list[Specialization] = []
+        for shapes, program in self._programs.items():
+            if isinstance(program, Staged):
+                found += program.specializations()
+            else:
+                found.append(Specialization(dict(zip(names, shapes, strict=True)), {}))
+        return tuple(found)
+
     def ir(self, level: str) -> str:
         """Return the IR at a level: "graph", "tensor", "loop", "llvm"; sizes as for `memory`."""
         return self._builder.text(level, self._known())
@@ -174,19 +214,21 @@ class Model:
         outputs = new_outputs(program.manifest.outputs)
         return measure(program, arrays, outputs, self.threads, repeat)
 
-    def _program(self, arrays: Sequence[Array], programs: dict[Shapes, Program]) -> Program:
+    def _program(self, arrays: Sequence[Array], programs: Recent[Shapes, Program]) -> Program:
         return self._at(tuple(array.shape for array in arrays), programs)
 
-    def _at(self, shapes: Shapes, programs: dict[Shapes, Program]) -> Program:
-        program = programs.get(shapes)
+    def _at(self, shapes: Shapes, programs: Recent[Shapes, Program]) -> Program:
+        program = programs.find(shapes)
         if program is None:
             with self._lock:
-                if shapes not in programs:
-                    timed = programs is self._profiled
-                    programs[shapes] = self._builder.program(shapes, profile=timed)
-                program = programs[shapes]
+                program = programs.find(shapes) or self._built(shapes, programs)
         self._latest = shapes
         return program
+
+    def _built(self, shapes: Shapes, programs: Recent[Shapes, Program]) -> Program:
+        program = self._builder.program(shapes, profile=programs is self._profiled)
+        self._has_stages |= isinstance(program, Staged)
+        return programs.keep(shapes, program)
 
     def _known(self) -> Shapes:
         if self._latest is None:

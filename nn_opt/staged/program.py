@@ -1,0 +1,103 @@
+"""A staged model as a `Model` runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from nn_opt.runtime.manifest import Manifest
+from nn_opt.runtime.specialization import Specialization
+from nn_opt.staged.cuts import Cut, Part
+from nn_opt.staged.regions import (
+    Compiled,
+    Compiler,
+    CutStep,
+    Region,
+    Shapes,
+    Shop,
+    Step,
+    Values,
+)
+
+if TYPE_CHECKING:
+    from nn_opt.frontends.onnx.reader import Model
+
+Array = NDArray[Any]
+
+
+class Stages:
+    """The stages of a model, for all shapes of its inputs."""
+
+    def __init__(
+        self, compiler: Compiler, key: str, declared: Manifest, model: Callable[[], Model]
+    ) -> None:
+        names = [tuple(i.name for i in infos) for infos in (declared.inputs, declared.outputs)]
+        self._declared = declared
+        self._region = Region(Shop(compiler), key, Part(*names), model)
+
+    def known(self, shapes: Shapes, key: str, cut: str) -> StagedProgram:
+        """Return what runs for inputs of these shapes, cut as the cache says."""
+        return self._program(shapes, CutStep(self._region, key, Cut.from_json(cut)))
+
+    def cut(self, shapes: Shapes, key: str, need: Exception) -> StagedProgram:
+        """Return what runs for inputs of these shapes, cut before what needs a value."""
+        return self._program(shapes, self._region.cut_for(key, need))
+
+    def _program(self, shapes: Shapes, step: Step) -> StagedProgram:
+        return StagedProgram(self._declared, shapes, self._region, step)
+
+
+class StagedProgram:
+    """What runs a model for one set of shapes of its inputs, one program after the other."""
+
+    def __init__(self, declared: Manifest, shapes: Shapes, region: Region, step: Step) -> None:
+        self._declared = declared
+        self._shapes = shapes
+        self._region = region
+        self._step = step
+        self._inputs = [info.name for info in declared.inputs]
+        self._outputs = [info.name for info in declared.outputs]
+
+    def compute(self, arrays: Sequence[Array], threads: int) -> list[Any]:
+        """Return the outputs for inputs of the shapes."""
+        values: Values = dict(zip(self._inputs, arrays, strict=True))
+        region = self._step.run(values, threads)
+        if region is not None:
+            region.run(values, threads)
+        return [self._own(values[name], arrays) for name in self._outputs]
+
+    def _own(self, value: Any, arrays: Sequence[Array]) -> Any:
+        """Return an output; one that is an input is copied, as programs do."""
+        return value.copy() if any(value is array for array in arrays) else value
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the programs that ran so far say of themselves, together."""
+        parts = [program.manifest for _, program in self._region.shop.programs.items()]
+        return replace(
+            self._declared,
+            kernels=tuple(kernel for part in parts for kernel in part.kernels),
+            arena_bytes=max((part.arena_bytes for part in parts), default=0),
+            weight_bytes=sum(part.weight_bytes for part in parts),
+            launches=sum(part.launches for part in parts),
+        )
+
+    def specializations(self) -> Iterator[Specialization]:
+        """Yield every way through the model that was compiled for these shapes."""
+        shapes = dict(zip(self._inputs, self._shapes, strict=True))
+        for baked, stages in _ways(self._step, {}):
+            yield Specialization(shapes, {k: v.tolist() for k, v in baked.items()}, stages)
+
+
+def _ways(step: Step, baked: dict[str, Array]) -> Iterator[tuple[dict[str, Array], int]]:
+    if isinstance(step, Compiled):
+        yield baked, 1
+    if isinstance(step, CutStep):
+        before = 0 if step.first is None else 1
+        for _, rest in step.rests.items():
+            for _, following in rest.steps.items():
+                for found, stages in _ways(following, dict(rest.baked)):
+                    yield found, stages + before

@@ -1,0 +1,235 @@
+"""Parts of a model, each compiled for the shapes that it meets and cut where it needs a value."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import NDArray
+
+from nn_opt.runtime.arguments import new_outputs
+from nn_opt.runtime.artifact import Artifact
+from nn_opt.runtime.cache import key_of
+from nn_opt.runtime.manifest import TensorInfo
+from nn_opt.runtime.program import Program
+from nn_opt.runtime.recent import Recent
+from nn_opt.staged.cuts import Cut, Part
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from nn_opt.frontends.onnx.reader import Model
+
+Array = NDArray[Any]
+Values = dict[str, Any]  # what is computed so far, by name: arrays, lists of them, or None
+Shapes = tuple[tuple[int, ...], ...]
+MAX_BAKED_BYTES = 1 << 16  # of a value that becomes a constant; a larger one is no size or index
+MAX_PROGRAMS = 128  # that a staged model holds; others come from the cache again, or are compiled
+
+
+class Compiler(Protocol):
+    """What compiles the parts of a model, or has them on disk."""
+
+    def fetch(self, key: str) -> Artifact | None:
+        """Return what the cache has of a key."""
+        ...
+
+    def build(self, key: str, make: Callable[[], ModuleOp]) -> Artifact:
+        """Return a module compiled, and keep it; what `make` raises passes through."""
+        ...
+
+    def keep_cut(self, key: str, cut: str) -> None:
+        """Keep where the model of a key is cut."""
+        ...
+
+    def load(self, artifact: Artifact) -> Program:
+        """Return what runs an artifact."""
+        ...
+
+
+class Step(Protocol):
+    """What a region does for one set of shapes."""
+
+    def run(self, values: Values, threads: int) -> Region | None:
+        """Add results to the values; return the region that goes on from there, if any."""
+        ...
+
+
+@dataclass
+class Shop:
+    """What all regions of a model share: the compiler, a lock, and the programs that are held."""
+
+    compiler: Compiler
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    programs: Recent[str, Program] = field(default_factory=lambda: Recent(MAX_PROGRAMS))
+
+
+class Region:
+    """A part of a model between values that are known when it runs."""
+
+    def __init__(
+        self,
+        shop: Shop,
+        key: str,
+        part: Part,
+        model: Callable[[], Model],
+        baked: Mapping[str, Array] | None = None,
+    ) -> None:
+        self.shop = shop
+        self.key = key
+        self.part = part
+        self.baked = baked or {}
+        self.steps: Recent[Shapes, Step] = Recent()
+        self._make_model = model
+
+    @cached_property
+    def model(self) -> Model:
+        """The part as a model; it is only made if something is to be compiled."""
+        return self._make_model()
+
+    def run(self, values: Values, threads: int) -> None:
+        """Add the part's outputs to the values."""
+        region: Region | None = self
+        while region is not None:
+            region = region.step(values).run(values, threads)
+
+    def step(self, values: Values) -> Step:
+        """Return what is done for inputs of the values' shapes."""
+        shapes = tuple([values[name].shape for name in self.part.inputs])
+        found = self.steps.find(shapes)
+        if found is not None:
+            return found
+        arrays = ((name, values[name]) for name in self.part.inputs)
+        inputs = [TensorInfo(name, array.shape, array.dtype) for name, array in arrays]
+        with self.shop.lock:
+            return self.steps.find(shapes) or self.steps.keep(shapes, self._made(inputs))
+
+    def _made(self, inputs: Sequence[TensorInfo]) -> Step:
+        key = key_of([self.key, json.dumps([info.sizes for info in inputs])])
+        known = self.shop.compiler.fetch(key)
+        if known is not None and known.manifest.cut:
+            return CutStep(self, key, Cut.from_json(known.manifest.cut))
+        return self._compiled(key, inputs, known)
+
+    def _compiled(self, key: str, inputs: Sequence[TensorInfo], known: Artifact | None) -> Step:
+        from nn_opt.frontends.onnx.evaluation import NeedsValue
+
+        step = Compiled(self, key, inputs)
+        try:
+            step.load(known)
+        except NeedsValue as need:
+            return self.cut_for(key, need)
+        return step
+
+    def module(self, inputs: Sequence[TensorInfo]) -> ModuleOp:
+        """Return the part as IR.
+
+        Raises: NeedsValue if it cannot be without some value that only a run gives.
+        """
+        from nn_opt.frontends.onnx.importer import import_part
+        from nn_opt.frontends.onnx.signature import InputSpec
+
+        return import_part(self.model, [InputSpec(i.name, i.dtype, i.sizes) for i in inputs])
+
+    def cut_for(self, key: str, need: Any) -> Step:
+        """Return the step that computes a value first, and then what needs it."""
+        from nn_opt.staged.cutting import cut_at_value
+
+        if need.value in self.baked:
+            raise need
+        cut = cut_at_value(self.model, self.part, need.value, need.choices)
+        self.shop.compiler.keep_cut(key, cut.to_json())
+        return CutStep(self, key, cut)
+
+
+class Compiled:
+    """A program; if it was let go of, it is loaded again."""
+
+    def __init__(self, region: Region, key: str, inputs: Sequence[TensorInfo]) -> None:
+        self._region = region
+        self._key = key
+        self._inputs = inputs
+        self._programs = region.shop.programs
+        self._names = region.part.outputs
+
+    @property
+    def program(self) -> Program:
+        return self._programs.find(self._key) or self.load(None)
+
+    def run(self, values: Values, threads: int) -> None:
+        program = self.program
+        made = new_outputs(program.manifest.outputs)
+        program.run([values[info.name] for info in self._inputs], made, threads)
+        values.update(zip(self._names, made, strict=True))
+
+    def load(self, known: Artifact | None) -> Program:
+        """Load the program, which is compiled if the cache has it not.
+
+        Raises: NeedsValue as `Region.module` does.
+        """
+        region, compiler = self._region, self._region.shop.compiler
+        with region.shop.lock:
+            artifact = known or compiler.fetch(self._key)
+            artifact = artifact or compiler.build(self._key, lambda: region.module(self._inputs))
+            return self._programs.keep(self._key, compiler.load(artifact))
+
+
+class CutStep:
+    """A value is computed, then goes on what is compiled for its bits."""
+
+    def __init__(self, region: Region, key: str, cut: Cut) -> None:
+        self.region = region
+        self.cut = cut
+        self._key = key
+        self.first = self._first(cut.first) if cut.first else None
+        self.rests: Recent[tuple[Any, ...], Region] = Recent()
+
+    def _first(self, part: Part) -> Region:
+        def model() -> Model:
+            from nn_opt.staged.cutting import part_of
+
+            return part_of(self.region.model, self.cut, part)
+
+        return Region(self.region.shop, key_of([self._key, "first"]), part, model)
+
+    def run(self, values: Values, threads: int) -> Region:
+        if self.first is not None:
+            self.first.run(values, threads)
+        array = values[self.cut.value]
+        bits = (array.shape, array.tobytes())
+        rest = self.rests.find(bits)
+        if rest is None:
+            with self.region.shop.lock:
+                rest = self.rests.find(bits) or self.rests.keep(bits, self._rest(array))
+        return rest
+
+    def _rest(self, array: Array) -> Region:
+        name = self.cut.value
+        if array.nbytes > MAX_BAKED_BYTES:
+            from nn_opt.ir.diagnostics import DiagnosticError
+
+            raise DiagnosticError(
+                f"error: '{name}' must be known when what depends on it is compiled, but it has"
+                f" {array.nbytes} bytes, more than {MAX_BAKED_BYTES}"
+            )
+        value = array.copy()
+
+        def model() -> Model:
+            from nn_opt.frontends.onnx.baking import weight_of
+            from nn_opt.staged.cutting import part_of
+
+            weights = {name: weight_of(name, value)}
+            return part_of(self.region.model, self.cut, self.cut.rest, weights)
+
+        stamp = [self._key, "rest", value.dtype.str, json.dumps(value.shape), value.tobytes()]
+        baked = {**self.region.baked, name: value}
+        return Region(self.region.shop, key_of(stamp), self.cut.rest, model, baked)
+
+
+def programs_of(region: Region) -> Iterator[Program]:
+    """Yield all programs that a region and what follows it hold."""
+    yield from (program for _, program in region.shop.programs.items())
