@@ -13,12 +13,6 @@ from nn_opt.frontends.onnx.structure import node_label
 # Operators without a converter, since ONNX itself spells them with those that have one.
 DEFINED_BY_OTHERS = frozenset(
     {
-        "Attention",
-        "CausalConvWithState",
-        "CenterCropPad",
-        "NegativeLogLikelihoodLoss",
-        "RotaryEmbedding",
-        "SoftmaxCrossEntropyLoss",
         "SwiGLU",
     }
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
@@ -12,13 +13,17 @@ from nn_opt.frontends.onnx.node import (
     BadNode,
     Node,
     Results,
+    cast,
+    dtype_of,
     rank_of,
     reshaped,
     scalar_like,
     transposed,
 )
 from nn_opt.frontends.onnx.table import Request, converts
-from nn_opt.ir.types import shape_of
+from nn_opt.ir.types import element_type, mlir_type, shape_of
+
+F64 = mlir_type(np.float64)
 
 
 @converts("MatMul")
@@ -31,12 +36,19 @@ def gemm(node: Node) -> Results:
     """alpha * a @ b + beta * c, a and b transposed on demand, c broadcast to the result."""
     a = transposed(node[0], [1, 0]) if node.attrs.flag("transA") else node[0]
     b = transposed(node[1], [1, 0]) if node.attrs.flag("transB") else node[1]
-    product = _scaled(graph.MatmulOp(a, b).result, node.attrs.float("alpha", 1.0))
-    c = node.get(2)
-    beta = node.attrs.float("beta", 1.0)
-    if c is None or beta == 0.0:
-        return product
-    return graph.AddOp(product, _scaled(c, beta)).result
+    alpha, beta = node.attrs.float("alpha", 1.0), node.attrs.float("beta", 1.0)
+    return weighted_sum(graph.MatmulOp(a, b).result, node.get(2), alpha, beta)
+
+
+def weighted_sum(product: SSAValue, c: SSAValue | None, alpha: float, beta: float) -> SSAValue:
+    """Return alpha * product + beta * c; integers by fractions go through float64."""
+    element = element_type(product)
+    if dtype_of(product).kind in "iu" and not (alpha.is_integer() and beta.is_integer()):
+        product, c = cast(product, F64), None if c is None else cast(c, F64)
+    total = _scaled(product, alpha)
+    if c is not None and beta != 0.0:
+        total = graph.AddOp(total, _scaled(c, beta)).result
+    return cast(total, element)
 
 
 def _scaled(value: SSAValue, factor: float) -> SSAValue:

@@ -13,12 +13,10 @@ from nn_opt.frontends.onnx.node import (
     BadNode,
     Node,
     Results,
-    Unsupported,
     axes_in,
     axis_in,
     check_count,
     constant,
-    dtype_of,
     int64s,
     rank_of,
     reshaped,
@@ -34,23 +32,9 @@ def identity(node: Node) -> Results:
     return node[0]
 
 
-@converts("Dropout")
-def dropout(node: Node) -> Results:
-    """Inference: the identity, its mask all true. Opset 12 has the mode as a constant operand."""
-    training = node.known(2)
-    if training is not None and training.any():
-        raise Unsupported("training_mode is on")
-    dropped = graph.DropoutOp(node[0]).result
-    if len(node.outputs) < 2 or not node.outputs[1]:
-        return dropped
-    # Before opset 10 the mask had the data's element type.
-    kind = np.bool_ if node.version >= 10 else dtype_of(node[0])
-    return [dropped, constant(np.broadcast_to(np.asarray(1, kind), shape_of(node[0])).copy())]
-
-
 @converts("Reshape")
 def reshape(node: Node) -> Results:
-    wanted = node.known_ints(1)
+    wanted = node.attrs.ints("shape") if node.version < 5 else node.known_ints(1)
     assert wanted is not None, "the checker asks for a shape"
     return reshaped(node[0], _resolve(shape_of(node[0]), wanted, node.attrs.flag("allowzero")))
 
@@ -142,6 +126,8 @@ def split(node: Node) -> Results:
     axis = axis_in(node.attrs.int("axis", 0), len(shape))
     count = node.attrs.int("num_outputs", len(node.outputs))
     sizes = node.attrs.ints("split") if node.version < 13 else node.known_ints(1)
+    if node.version < 2 and sizes is None:  # the first opset has both
+        sizes = node.known_ints(1)
     if sizes is None:
         sizes = _equal_parts(shape[axis], count)
     if sum(sizes) != shape[axis] or len(sizes) != len(node.outputs):
@@ -199,7 +185,8 @@ def pad(node: Node) -> Results:
     """Pads and value are attributes before opset 11, operands since; opset 18 names axes."""
     x, rank = node[0], rank_of(node[0])
     if node.version < 11:
-        pads, value = node.attrs.ints("pads"), _pad_value(node, x)
+        pads = node.attrs.ints("paddings" if node.version < 2 else "pads")
+        value = _pad_value(node, x)
     else:
         pads, value = node.known_ints(1), node.get(2)
     axes = node.known_ints(3)
@@ -221,9 +208,27 @@ def _pad_value(node: Node, x: SSAValue) -> SSAValue | None:
     return scalar_like(value, x) if value else None
 
 
+@converts("CenterCropPad")
+def center_crop_pad(node: Node) -> Results:
+    """Cut or fill both ends alike; the odd element is one at the end."""
+    shape, wanted = shape_of(node[0]), node.known_ints(1) or []
+    axes = axes_in(node.attrs.ints("axes") or range(len(shape)), len(shape))
+    if len(wanted) != len(axes):
+        raise BadNode(f"sizes {wanted} are not one for each of axes {axes}")
+    pads = [0] * (2 * len(shape))
+    for axis, size in zip(axes, wanted, strict=True):
+        more = size - shape[axis]
+        pads[axis] = int(more / 2)
+        pads[axis + len(shape)] = more - pads[axis]
+    return graph.PadOp(node[0], pads, "constant", None).result if any(pads) else node[0]
+
+
 @converts("Tile")
 def tile(node: Node) -> Results:
     repeats = node.known_ints(1) or []
+    if node.version < 6:  # how often, and along which axis
+        axis = (node.known_ints(2) or [0])[0]
+        repeats = [repeats[0] if place == axis else 1 for place in range(rank_of(node[0]))]
     return node[0] if set(repeats) <= {1} else graph.TileOp(node[0], repeats).result
 
 

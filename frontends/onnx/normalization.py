@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.node import (
+    F32,
     BadNode,
     Node,
     Results,
@@ -21,26 +22,8 @@ from nn_opt.frontends.onnx.node import (
     reshaped,
     scalar_like,
 )
-from nn_opt.frontends.onnx.table import Request, converts
+from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import element_type, mlir_type, shape_of
-
-
-def _batch_norm_refusal(request: Request) -> str:
-    if request.attrs.flag("training_mode"):
-        return "training_mode = 1"
-    return "" if request.attrs.int("spatial", 1) else "spatial = 0"
-
-
-@converts("BatchNormalization", refusal=_batch_norm_refusal)
-def batch_norm(node: Node) -> Results:
-    """Statistics and scale may have another float type than the data (opset 14 and 15)."""
-    x = node[0]
-    wide = max((node[i] for i in (0, 3)), key=lambda value: dtype_of(value).itemsize)
-    element = element_type(wide)
-    parameters = [cast(node[index], element) for index in range(1, 5)]
-    epsilon = node.attrs.float("epsilon", 1e-5)
-    result = graph.BatchNormOp(cast(x, element), *parameters, epsilon=epsilon).result
-    return cast(result, element_type(x))
 
 
 def _moments(x: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
@@ -68,11 +51,16 @@ def _per_channel(value: SSAValue, rank: int) -> SSAValue:
 @converts("InstanceNormalization")
 def instance_norm(node: Node) -> Results:
     rank = rank_of(node[0])
-    centred, variance = _moments(node[0], range(2, rank))
-    normal = graph.MulOp(
-        centred, _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
-    ).result
-    return _scaled(normal, _per_channel(node[1], rank), _per_channel(node[2], rank))
+    centred, variance = _moments(_wide(node[0]), range(2, rank))
+    inverse = _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
+    normal = graph.MulOp(centred, inverse).result
+    scale, bias = (_per_channel(cast(node[i], element_type(normal)), rank) for i in (1, 2))
+    return cast(_scaled(normal, scale, bias), element_type(node[0]))
+
+
+def _wide(x: SSAValue) -> SSAValue:
+    """Return half floats in float32, anything else as it is."""
+    return cast(x, F32) if dtype_of(x).itemsize < 4 else x
 
 
 def _stash_type(node: Node, x: SSAValue):
@@ -91,7 +79,8 @@ def layer_norm(node: Node) -> Results:
     centred, variance = _moments(wide, axes)
     inverse = _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
     normal = cast(graph.MulOp(centred, inverse).result, element_type(x))
-    return [_scaled(normal, node[1], node.get(2)), mean, inverse]
+    stash = mlir_type(node.attrs.dtype("stash_type", TensorProto.FLOAT))
+    return [_scaled(normal, node[1], node.get(2)), cast(mean, stash), cast(inverse, stash)]
 
 
 @converts("RMSNormalization")
@@ -128,15 +117,16 @@ def group_norm(node: Node) -> Results:
 @converts("MeanVarianceNormalization")
 def mean_variance_norm(node: Node) -> Results:
     axes = axes_in(node.attrs.ints("axes") or [0, 2, 3], rank_of(node[0]))
-    centred, variance = _moments(node[0], axes)
+    centred, variance = _moments(_wide(node[0]), axes)
     deviation = graph.SqrtOp(variance).result
-    return graph.DivOp(centred, graph.AddOp(deviation, scalar_like(1e-9, deviation)).result).result
+    shifted = graph.AddOp(deviation, scalar_like(1e-9, deviation)).result
+    return cast(graph.DivOp(centred, shifted).result, element_type(node[0]))
 
 
 @converts("LpNormalization")
 def lp_norm(node: Node) -> Results:
     """x / norm, and 0 where the norm is 0."""
-    x = node[0]
+    x = _wide(node[0])
     axis = axis_in(node.attrs.int("axis", -1), rank_of(x))
     p = node.attrs.int("p", 2)
     if p not in (1, 2):
@@ -145,7 +135,8 @@ def lp_norm(node: Node) -> Results:
     zero = scalar_like(0, x)
     empty = graph.EqualOp(norm, zero).result
     safe = graph.WhereOp(empty, scalar_like(1, x), norm).result
-    return graph.WhereOp(empty, zero, graph.DivOp(x, safe).result).result
+    normal = graph.WhereOp(empty, zero, graph.DivOp(x, safe).result).result
+    return cast(normal, element_type(node[0]))
 
 
 @converts("LRN")

@@ -7,6 +7,7 @@ import re
 
 import onnx
 import pytest
+import test_onnx_attention
 import test_onnx_elementwise
 import test_onnx_functions
 import test_onnx_movement
@@ -21,7 +22,7 @@ from nn_opt.frontends.onnx.functions import DEFINED_BY_OTHERS
 
 TESTS = [
     *(test_onnx_elementwise, test_onnx_functions, test_onnx_movement, test_onnx_quantize),
-    *(test_onnx_reduction, test_onnx_shape, test_onnx_windows),
+    *(test_onnx_reduction, test_onnx_shape, test_onnx_windows, test_onnx_attention),
 ]
 ROWS = [*(row for module in TESTS for row in module.ROWS), *test_onnx_recurrent.rows()]
 # Those that onnxruntime does not run are tested by functions of their own.
@@ -29,7 +30,9 @@ NAMED = {word for module in TESTS for word in re.findall(r"[A-Z]\w+", inspect.ge
 USED = {node.op_type for row in ROWS for node in row.model().graph.node} | NAMED
 
 
-@pytest.mark.parametrize("name", sorted({name for _, name in CONVERTERS} | DEFINED_BY_OTHERS))
-def test_operator_exists_and_is_tested(name: str) -> None:
-    assert onnx.defs.has(name)
+@pytest.mark.parametrize(
+    ("domain", "name"), sorted({*CONVERTERS, *(("", name) for name in DEFINED_BY_OTHERS)})
+)
+def test_operator_exists_and_is_tested(domain: str, name: str) -> None:
+    assert domain == "com.microsoft" or onnx.defs.has(name, domain)
     assert name in USED
