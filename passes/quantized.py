@@ -20,7 +20,10 @@ from nn_opt.reference.graph import evaluate
 
 Array = NDArray[Any]
 # How models make parameters of constants: zero points and scales are reshaped, biases dequantised.
-OF_PARAMETERS = (graph.CastOp, graph.ReshapeOp, graph.TransposeOp, graph.SubOp, graph.MulOp)
+OF_PARAMETERS = (
+    *(graph.CastOp, graph.ReshapeOp, graph.TransposeOp),
+    *(graph.SubOp, graph.MulOp, graph.DivOp),
+)
 
 
 @dataclass(frozen=True)

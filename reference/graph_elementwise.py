@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from xdsl.ir import Operation
 
 from nn_opt.dialects import graph
+from nn_opt.ir.small_types import SMALL_FLOATS, SMALL_INTEGERS
 from nn_opt.ir.types import element_type, numpy_dtype
+from nn_opt.reference.narrow import BFLOAT, is_integer, narrowed
 
 Array = NDArray[Any]
 Meaning = Callable[..., Array]  # (op, arrays of its operands) -> array of its result
@@ -42,7 +44,7 @@ def gelu(op: graph.GeluOp, x: Array) -> Array:
 
 def is_float(array: Array) -> bool:
     """Return whether the elements are floats, ml_dtypes' included."""
-    return not (np.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_)
+    return not (is_integer(array.dtype) or array.dtype == np.bool_)
 
 
 def truncating_div(x: Array, y: Array) -> Array:
@@ -65,7 +67,9 @@ def power(x: Array, y: Array) -> Array:
 
 def as_type(x: Array, dtype: np.dtype[Any]) -> Array:
     """Return x in another type: floats truncate to integers, integers wrap, nonzero is true."""
-    whole = np.issubdtype(dtype, np.integer) and dtype != np.uint64
+    if x.dtype.name in SMALL_INTEGERS:
+        x = x.astype(np.int8)
+    whole = is_integer(dtype) and dtype != np.uint64
     return x.astype(np.int64).astype(dtype) if whole and is_float(x) else x.astype(dtype)
 
 
@@ -98,7 +102,15 @@ def isinf(op: graph.IsInfOp, x: Array) -> Array:
 
 
 def cast(op: graph.CastOp, x: Array) -> Array:
-    return as_type(x, numpy_dtype(element_type(op.result)))
+    dtype = numpy_dtype(element_type(op.result))
+    if dtype.name in SMALL_FLOATS or (dtype == BFLOAT and x.dtype.itemsize > 2):
+        mode = "up" if op.round_mode is None else op.round_mode.data
+        return narrowed(x, dtype, op.unsaturated is None, mode)
+    return as_type(x, dtype)
+
+
+def bitcast(op: graph.BitcastOp, x: Array) -> Array:
+    return np.ascontiguousarray(x).reshape(x.shape).view(numpy_dtype(element_type(op.result)))
 
 
 def batch_norm(op: graph.BatchNormOp, x: Array, *parameters: Array) -> Array:
@@ -208,6 +220,7 @@ OTHERS: dict[type[Operation], Meaning] = {
     graph.WhereOp: where,
     graph.ClipOp: clip,
     graph.CastOp: cast,
+    graph.BitcastOp: bitcast,
 }
 
 OTHERS_ROUNDED: dict[type[Operation], Meaning] = {

@@ -116,7 +116,7 @@ def _argument(function: FuncOp, type_: Attribute, value: Array) -> Any:
     dtype = numpy_dtype(element_type(type_))
     array = np.asarray(value)
     if array.dtype != dtype and array.dtype.itemsize == dtype.itemsize and dtype.kind in "iu":
-        array = array.view(dtype)  # ui8 data below the graph level, where integers are signless
+        array = array.view(dtype)  # ui8 or f8 data below the graph level, which has only bytes
     if not hasattr(type_, "get_shape"):
         return array.astype(dtype)[()]
     if is_static(type_) and array.shape != shape_of(type_):

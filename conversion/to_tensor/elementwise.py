@@ -19,10 +19,11 @@ from nn_opt.conversion.to_tensor.scalar import (
     is_unsigned,
     remainder,
     width,
-    working,
 )
+from nn_opt.conversion.to_tensor.small import bits_as, narrowed
 from nn_opt.dialects import graph
 from nn_opt.ir.resources import array_of
+from nn_opt.ir.small_types import is_small_float
 from nn_opt.ir.types import element_type, shape_of
 
 # (op, an element of each operand) -> an element of the result
@@ -131,8 +132,16 @@ UNARY: dict[str, Unary] = {
     "gelu": _gelu,
     "isnan": lambda op, x: x.is_nan(),
     "isinf": _isinf,
-    "cast": lambda op, x: x.cast(working(element_type(op.results[0]))),
+    "cast": lambda op, x: _cast(op, x),
 }
+
+
+def _cast(op: Any, x: Scalar) -> Scalar:
+    target = element_type(op.results[0])
+    if is_small_float(target) and x.type != target:
+        mode = "up" if op.round_mode is None else op.round_mode.data
+        return narrowed(x, target, saturate=op.unsaturated is None, mode=mode)
+    return x.cast(target)
 
 
 def uniform_value(value: SSAValue) -> Number | None:
@@ -257,6 +266,12 @@ def convert_elementwise(k: Lowering, op: Operation) -> Array:
     )
 
 
+def convert_bitcast(k: Lowering, op: graph.BitcastOp) -> Array:
+    """The elements as they are stored, under another type."""
+    x, target = k.array(op.x), element_type(op.result)
+    return k.compute("bitcast", x.shape, target, lambda b: bits_as(b.element(x, b.par), target))
+
+
 def convert_batch_norm(k: Lowering, op: graph.BatchNormOp) -> Array:
     """(x - mean) / sqrt(var + epsilon) * scale + bias, by channel."""
     x, scale, bias, mean, var = (k.array(operand) for operand in op.operands)
@@ -274,5 +289,6 @@ def convert_batch_norm(k: Lowering, op: graph.BatchNormOp) -> Array:
 
 CONVERTERS = {
     **{f"graph.{word}": convert_elementwise for word in FORMULAS},
+    "graph.bitcast": convert_bitcast,
     "graph.batch_norm": convert_batch_norm,
 }

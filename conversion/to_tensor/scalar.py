@@ -23,11 +23,13 @@ from xdsl.utils.hints import isa
 from nn_opt.ir.literals import Scalar as Number
 from nn_opt.ir.literals import scalar_attr
 from nn_opt.ir.remf import RemFOp
+from nn_opt.ir.small_types import is_small, is_small_float, is_small_integer
 from nn_opt.ir.types import UNSIGNED
 
 INDEX = IndexType()
 F32 = Float32Type()
 F64 = Float64Type()
+I8 = IntegerType(8)
 I64 = IntegerType(64)
 
 # float, signed, unsigned
@@ -87,13 +89,19 @@ APPROXIMATE: dict[str, type[math.ExpOp] | type[math.ErfOp]] = {
 
 
 def storage(element: Attribute) -> Attribute:
-    """Return the element type below the graph level, where integers have no sign."""
+    """Return the element type below the graph level: no sign, and bytes for less than 8 bits."""
+    if is_small(element):
+        return I8
     return IntegerType(element.bitwidth) if isa(element, IntegerType) else element
 
 
 def working(element: Attribute) -> Attribute:
-    """Return the type in which elements are computed: half floats are stored, not computed."""
-    return F32 if isinstance(element, Float16Type | BFloat16Type) else element
+    """Return the type in which elements are computed: short ones are stored, not computed."""
+    if isinstance(element, Float16Type | BFloat16Type) or is_small_float(element):
+        return F32
+    if is_small_integer(element):
+        return UNSIGNED[8] if is_unsigned(element) else I8
+    return element
 
 
 def is_unsigned(element: Attribute) -> bool:
@@ -230,6 +238,8 @@ class Scalar:
         """Return the same number as another type; floats truncate, and wrap in narrow integers."""
         if self.type == target:
             return self
+        if is_small(self.type) or is_small(target):
+            return _cast_small(self, target)
         if storage(self.type) == storage(target) and target != i1:
             return Scalar(self.value, target)
         if target == i1:
@@ -240,6 +250,15 @@ class Scalar:
         return build(self, target)
 
 
+def _cast_small(scalar: Scalar, target: Attribute) -> Scalar:
+    """The formulas are loaded when a program first needs one."""
+    from nn_opt.conversion.to_tensor.small import narrowed, widened
+
+    if is_small(scalar.type):
+        return widened(scalar).cast(target)
+    return narrowed(scalar, target)
+
+
 def constant(number: Number, type_: Attribute) -> Scalar:
     """Return a constant of the given type."""
     op = arith.ConstantOp(scalar_attr(wrapped(number, type_), storage(type_)))
@@ -247,9 +266,13 @@ def constant(number: Number, type_: Attribute) -> Scalar:
 
 
 def wrapped(number: Number, type_: Attribute) -> Number:
-    """Return the number as the signed integer with the same bits, if the type is an integer."""
+    """Return the number as the signed integer with the same bits, if it is stored as one."""
     if type_ == i1:
         return int(number) & 1
+    if is_small(type_):
+        from nn_opt.conversion.to_tensor.small import byte_of
+
+        return byte_of(number, type_)
     if not isa(type_, IntegerType):
         return number
     half = 1 << (type_.bitwidth - 1)
@@ -304,7 +327,13 @@ def _resize_float(scalar: Scalar, target: Attribute) -> Scalar:
 def _cast_from_integer(scalar: Scalar, target: Attribute) -> Scalar:
     unsigned = is_unsigned(scalar.type)
     if isinstance(target, AnyFloat):
-        via = target if isinstance(target, Float64Type) else F32
+        wide = isinstance(target, Float64Type)
+        if isinstance(target, BFloat16Type) and width(scalar.type) > 16:  # beyond what f32 holds
+            from nn_opt.conversion.to_tensor.small import rounded_once, sticky
+
+            wide = width(scalar.type) == 64
+            scalar = sticky(scalar) if wide else rounded_once(scalar)
+        via = F64 if wide else F32
         build = arith.UIToFPOp if unsigned else arith.SIToFPOp
         return Scalar(build(scalar.value, via).result, via).cast(target)
     plain = storage(target)

@@ -18,6 +18,7 @@ from nn_opt.dialects.graph.control import (
 from nn_opt.dialects.graph.elementwise import (
     AddOp,
     AndOp,
+    BitcastOp,
     BitwiseAndOp,
     BitwiseOrOp,
     BitwiseXorOp,
@@ -136,6 +137,7 @@ Graph = Dialect(
         AtanOp,
         AtanhOp,
         BatchNormOp,
+        BitcastOp,
         BitwiseAndOp,
         BitwiseNotOp,
         BitwiseOrOp,
@@ -237,6 +239,7 @@ __all__ = [
     "AtanhOp",
     "BatchNormOp",
     "BinaryOp",
+    "BitcastOp",
     "BitwiseAndOp",
     "BitwiseNotOp",
     "BitwiseOrOp",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def
+from xdsl.utils.hints import isa
 
-from nn_opt.dialects.graph.fields import flag, flag_def, text, text_def
+from nn_opt.dialects.graph.fields import flag, flag_def, opt_text, opt_text_def, text, text_def
 from nn_opt.dialects.graph.shapes import broadcast_shape
 from nn_opt.dialects.graph.traits import (
     BinaryOp,
@@ -247,9 +248,45 @@ class ClipOp(GraphOp):
 
 @irdl_op_definition
 class CastOp(GraphOp):
-    """x in the element type of the result: floats truncate to integers, integers wrap."""
+    """x in the element type of the result: floats truncate to integers, integers wrap.
+
+    Floats round to nearest even. What is too large for a float of 8 bits becomes the largest
+    number, or `unsaturated` an infinity or, without one, NaN; 4 and 6 bits always saturate.
+    f8E8M0FNU has powers of two, of the size of x: those above it, below it ("down") or the nearest
+    one ("nearest", the larger of two). Beyond the smallest and largest one they saturate, too.
+    """
 
     name = "graph.cast"
+    FUSION: ClassVar[Fusion] = Fusion.ELEMENTWISE
+
+    x = operand_def(TensorType)
+
+    unsaturated = flag_def()
+    round_mode = opt_text_def()
+
+    def __init__(
+        self, x: SSAValue, element: Attribute, saturate: bool = True, round_mode: str = "up"
+    ):
+        properties = {
+            "unsaturated": flag(not saturate),
+            "round_mode": opt_text("" if round_mode == "up" else round_mode),
+        }
+        self.build_inferred((x,), properties, declared=tensor_type((), element))
+
+    def check(self) -> None:
+        super().check()
+        if self.round_mode is not None:
+            check_choice("round_mode", self.round_mode.data, ("down", "nearest"))
+
+    def infer_result_types(self) -> list[Attribute]:
+        return [tensor_type(shape_of(self.x), element_type(self.result))]
+
+
+@irdl_op_definition
+class BitcastOp(GraphOp):
+    """The bits of x as another element type of as many bits."""
+
+    name = "graph.bitcast"
     FUSION: ClassVar[Fusion] = Fusion.ELEMENTWISE
 
     x = operand_def(TensorType)
@@ -258,4 +295,13 @@ class CastOp(GraphOp):
         self.build_inferred((x,), declared=tensor_type((), element))
 
     def infer_result_types(self) -> list[Attribute]:
-        return [tensor_type(shape_of(self.x), element_type(self.result))]
+        source, target = element_type(self.x), element_type(self.result)
+        if element_bits(source) != element_bits(target):
+            raise ValueError(f"{source} and {target} have different numbers of bits")
+        return [tensor_type(shape_of(self.x), target)]
+
+
+def element_bits(element: Attribute) -> int:
+    """Return the bits of an element; a bool has those of the byte that holds it."""
+    assert isinstance(element, AnyFloat) or isa(element, IntegerType)
+    return max(8, element.bitwidth) if element == i1 else element.bitwidth

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnx import TensorProto
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.node import (
     Node,
     Results,
-    Unsupported,
-    cast,
-    constant,
     dtype_of,
     rank_of,
     reshaped,
     scalar_like,
 )
-from nn_opt.frontends.onnx.table import Request, converts
-from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
-from nn_opt.ir.types import element_type, mlir_type, shape_of
+from nn_opt.frontends.onnx.table import converts
+from nn_opt.ir.types import shape_of
 
 UNARY: dict[str, type[graph.UnaryOp]] = {
     "Abs": graph.AbsOp,
@@ -93,7 +88,7 @@ def _placed(node: Node) -> SSAValue:
     value, rank = node[1], rank_of(node[0])
     if node.version >= 7 or not node.attrs.flag("broadcast"):
         return value
-    axis = node.attrs.int("axis", rank - rank_of(value))
+    axis = node.attrs.int("axis", rank - rank_of(value)) % max(rank, 1)
     return reshaped(value, [*shape_of(value), *([1] * (rank - axis - rank_of(value)))])
 
 
@@ -146,8 +141,9 @@ def thresholded_relu(node: Node) -> Results:
 
 @converts("Selu")
 def selu(node: Node) -> Results:
-    alpha = node.attrs.float("alpha", 1.67326319217681884765625)
-    gamma = node.attrs.float("gamma", 1.05070102214813232421875)
+    exact = node.version >= 6
+    alpha = node.attrs.float("alpha", 1.67326319217681884765625 if exact else 1.6732)
+    gamma = node.attrs.float("gamma", 1.05070102214813232421875 if exact else 1.0507)
     return graph.SeluOp(node[0], alpha=alpha, gamma=gamma).result
 
 
@@ -240,34 +236,3 @@ def _bound(value: SSAValue | None) -> SSAValue | None:
     if value is None or shape_of(value) == ():
         return value
     return graph.ReshapeOp(value, []).result
-
-
-# A cast to fewer bits than 8, or of text, is not something that the graph dialect can say.
-def _cast_refusal(request: Request) -> str:
-    target = request.attrs.int("to", TensorProto.FLOAT)
-    return "" if target in ELEMENT_DTYPES else f"cast to {type_name(target)}"
-
-
-@converts("Cast", refusal=_cast_refusal)
-def cast_to(node: Node) -> Results:
-    return cast(node[0], mlir_type(node.attrs.dtype("to", 0)))
-
-
-@converts("CastLike")
-def cast_like(node: Node) -> Results:
-    return cast(node[0], element_type(node[1]))
-
-
-@converts("BitCast", refusal=_cast_refusal)
-def bit_cast(node: Node) -> Results:
-    """Known at compile time, or between the signed and unsigned integers of one width."""
-    target = node.attrs.dtype("to", 0)
-    source = dtype_of(node[0])
-    if source == target:
-        return node[0]
-    array = node.evaluate(node[0])
-    if array is not None and source.itemsize == target.itemsize:
-        return constant(array.view(target))
-    if source.kind in "iub" and target.kind in "iu" and source.itemsize == target.itemsize:
-        return cast(node[0], mlir_type(target))
-    raise Unsupported(f"{source} as {target}, of a value that is only known at run time")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from xdsl.ir import SSAValue
+from ml_dtypes import iinfo
+from xdsl.ir import Attribute, SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.nn import window_of, window_refusal
 from nn_opt.frontends.onnx.node import (
     F32,
+    BadNode,
     Node,
     Results,
     axis_in,
@@ -22,10 +22,12 @@ from nn_opt.frontends.onnx.node import (
 )
 from nn_opt.frontends.onnx.table import Request, converts
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
-from nn_opt.ir.types import element_type, mlir_type, shape_of
+from nn_opt.ir.small_types import E8M0, is_small_float
+from nn_opt.ir.types import element_type, mlir_type, numpy_dtype, shape_of
 
 I32 = mlir_type(np.int32)
-UI8 = np.dtype(np.uint8)
+F64 = mlir_type(np.float64)
+UI8 = mlir_type(np.uint8)
 
 
 def _along_axis(parameter: SSAValue, node: Node) -> SSAValue:
@@ -54,24 +56,31 @@ def _blocks(parameter: SSAValue, shape: tuple[int, ...], axis: int, block: int) 
     return graph.SliceOp(whole, [0] * len(shape), list(shape), [1] * len(shape)).result
 
 
-def _quantized(x: SSAValue, scale: SSAValue, zero: SSAValue | None, dtype: np.dtype[Any]):
-    """Return saturate(round_half_even(x / scale) + zero), with x and scale in float32."""
-    value = graph.RoundOp(graph.DivOp(x, scale).result).result
+def _quantized(
+    x: SSAValue, scale: SSAValue, zero: SSAValue | None, target: Attribute, saturate: bool = True
+) -> SSAValue:
+    """Return saturate(round_half_even(x / scale) + zero), divided in the type of both."""
+    value = cast(graph.DivOp(x, scale).result, F32)
+    if is_small_float(target):
+        value = value if zero is None else graph.AddOp(value, cast(zero, F32)).result
+        return graph.CastOp(value, target, saturate).result
+    value = graph.RoundOp(value).result
     if zero is not None:
         value = graph.AddOp(value, cast(zero, F32)).result
-    return _saturated(value, dtype)
+    return _saturated(value, target)
 
 
-def _saturated(value: SSAValue, dtype: np.dtype[Any]) -> SSAValue:
-    limits = np.iinfo(dtype)
+def _saturated(value: SSAValue, target: Attribute) -> SSAValue:
+    limits = iinfo(numpy_dtype(target))
     bounds = scalar_like(limits.min, value), scalar_like(limits.max, value)
-    return cast(graph.ClipOp(value, *bounds).result, mlir_type(dtype))
+    return cast(graph.ClipOp(value, *bounds).result, target)
 
 
 def widened(value: SSAValue, zero: SSAValue | None) -> SSAValue:
-    """Return the integers minus their zero point, in int32."""
-    wide = cast(value, I32)
-    return wide if zero is None else graph.SubOp(wide, cast(zero, I32)).result
+    """Return the numbers minus their zero point: integers in int32, floats in float32."""
+    element = F32 if is_small_float(element_type(value)) else I32
+    wide = cast(value, element)
+    return wide if zero is None else graph.SubOp(wide, cast(zero, element)).result
 
 
 def _quantize_refusal(request: Request) -> str:
@@ -81,17 +90,44 @@ def _quantize_refusal(request: Request) -> str:
 
 @converts("QuantizeLinear", refusal=_quantize_refusal)
 def quantize_linear(node: Node) -> Results:
-    zero = node.get(2)
-    dtype = UI8 if zero is None else dtype_of(zero)
-    if node.attrs.int("output_dtype", 0):
-        dtype = node.attrs.dtype("output_dtype", 0)
-    scale = cast(_along_axis(node[1], node), F32)
+    """The division is done in the type of the scale, unless `precision` says which."""
+    zero, kind = node.get(2), node.attrs.int("output_dtype", 0)
+    target = UI8 if zero is None else element_type(zero)
+    if kind:
+        target = mlir_type(node.attrs.dtype("output_dtype", 0))
+    if zero is not None and element_type(zero) != target:
+        problem = f"output_dtype is {type_name(kind)}, but the zero point is {dtype_of(zero)}"
+        raise BadNode(problem)
+    if zero is not None and is_small_float(target) and not _counts(node, zero):
+        zero = None
+    precision = _precision(node)
+    scale = cast(_along_axis(node[1], node), precision)
     zero = None if zero is None else _along_axis(zero, node)
-    return _quantized(cast(node[0], F32), scale, zero, dtype)
+    saturate = node.attrs.flag("saturate", True)
+    return _quantized(cast(node[0], precision), scale, zero, target, saturate)
+
+
+def _counts(node: Node, zero: SSAValue) -> bool:
+    """Return whether adding a zero point of small floats could change more than the sign of 0."""
+    array = node.evaluate(zero)
+    return array is None or bool(array.astype(np.float32).any())
+
+
+def _precision(node: Node) -> Attribute:
+    """Return the type of the division; that of two integers is exact where rounding asks."""
+    if node.attrs.int("precision", 0):
+        return mlir_type(node.attrs.dtype("precision", 0))
+    element = element_type(node[1])
+    if element == E8M0:
+        element = element_type(node[0])
+    if element == I32:
+        return F64
+    return element
 
 
 @converts("DequantizeLinear", refusal=_quantize_refusal)
 def dequantize_linear(node: Node) -> Results:
+    """(x - zero) * scale in float32, rounded once to the type of the scale or `output_dtype`."""
     zero = node.get(2)
     zero = None if zero is None else _along_axis(zero, node)
     whole = cast(widened(node[0], zero), F32)
@@ -111,7 +147,10 @@ def dynamically_quantized(x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
     axes, nought = range(rank_of(x)), scalar_like(0, x)
     high = graph.MaximumOp(graph.ReduceOp(x, "max", axes, False).result, nought).result
     low = graph.MinimumOp(graph.ReduceOp(x, "min", axes, False).result, nought).result
-    scale = graph.DivOp(graph.SubOp(high, low).result, scalar_like(255, x)).result
+    span = graph.SubOp(high, low).result
+    empty = graph.EqualOp(span, nought).result  # a scale of 0 would make no numbers
+    scale = graph.DivOp(span, scalar_like(255, x)).result
+    scale = graph.WhereOp(empty, scalar_like(1, x), scale).result
     start = graph.RoundOp(graph.DivOp(graph.NegOp(low).result, scale).result).result
     zero = _saturated(start, UI8)
     return _quantized(x, scale, zero, UI8), scale, zero
@@ -137,17 +176,25 @@ def qlinear_matmul(node: Node) -> Results:
     total = graph.MatmulOp(left, widened(node[3], node[5])).result
     left_scale = _per_row(node[1])
     assert left_scale is not None
-    scale = _product_scale(left_scale, node[4])
-    return _requantized(total, scale, node[6], node[7])
+    return _requantized(total, (left_scale, node[4], node[6]), node[7])
 
 
-def _product_scale(left: SSAValue, right: SSAValue) -> SSAValue:
-    return graph.MulOp(cast(left, F32), cast(right, F32)).result
+def _requantized(
+    total: SSAValue, scales: tuple[SSAValue, SSAValue, SSAValue], zero: SSAValue
+) -> SSAValue:
+    """Return saturate(round_half_even(total * (left * right / out)) + zero).
 
-
-def _requantized(total: SSAValue, scale: SSAValue, out: SSAValue, zero: SSAValue) -> SSAValue:
-    real = graph.MulOp(cast(total, F32), scale).result
-    return _quantized(real, cast(out, F32), zero, dtype_of(zero))
+    The factor is computed in the scales' type, its product with the sum in float32.
+    """
+    left, right, out = scales
+    product = graph.MulOp(left, right).result
+    factor = cast(graph.DivOp(product, out).result, F32)
+    real = graph.MulOp(cast(total, F32), factor).result
+    target = element_type(zero)
+    if is_small_float(target):
+        return cast(graph.AddOp(real, cast(zero, F32)).result, target)
+    value = graph.AddOp(graph.RoundOp(real).result, cast(zero, F32)).result
+    return _saturated(value, target)
 
 
 def _integer_conv(node: Node, x: SSAValue, w: SSAValue, bias: SSAValue | None) -> SSAValue:
@@ -188,5 +235,5 @@ def qlinear_conv(node: Node) -> Results:
         filters = reshaped(filters, [shape_of(filters)[0], *([1] * (rank_of(x) - 2))])
     else:
         filters = reshaped(filters, [])
-    scale = _product_scale(reshaped(node[1], []), filters)
-    return _requantized(total, scale, reshaped(node[6], []), reshaped(node[7], []))
+    scales = reshaped(node[1], []), filters, reshaped(node[6], [])
+    return _requantized(total, scales, reshaped(node[7], []))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto, numpy_helper
 
+from nn_opt.frontends.onnx.packed import BITS, bytes_of, entries_of, unpacked
 from nn_opt.frontends.onnx.reader import Model
 
 Array = NDArray[Any]
@@ -30,6 +30,18 @@ ELEMENT_DTYPES: dict[int, np.dtype[Any]] = {
     TensorProto.UINT16: np.dtype(np.uint16),
     TensorProto.UINT32: np.dtype(np.uint32),
     TensorProto.UINT64: np.dtype(np.uint64),
+    TensorProto.FLOAT8E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
+    TensorProto.FLOAT8E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
+    TensorProto.FLOAT8E5M2: np.dtype(ml_dtypes.float8_e5m2),
+    TensorProto.FLOAT8E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
+    TensorProto.FLOAT8E8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
+    TensorProto.FLOAT6E2M3: np.dtype(ml_dtypes.float6_e2m3fn),
+    TensorProto.FLOAT6E3M2: np.dtype(ml_dtypes.float6_e3m2fn),
+    TensorProto.FLOAT4E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
+    TensorProto.INT4: np.dtype(ml_dtypes.int4),
+    TensorProto.UINT4: np.dtype(ml_dtypes.uint4),
+    TensorProto.INT2: np.dtype(ml_dtypes.int2),
+    TensorProto.UINT2: np.dtype(ml_dtypes.uint2),
 }
 
 
@@ -61,15 +73,25 @@ def array_of_tensor(tensor: TensorProto, model: Model) -> Array:
 def _inline_array(tensor: TensorProto, model: Model) -> Array:
     dtype, shape = ELEMENT_DTYPES[tensor.data_type], tuple(tensor.dims)
     if not tensor.HasField("raw_data"):
-        try:
-            return numpy_helper.to_array(tensor)
-        except ValueError:
-            raise _wrong_size(model, tensor, "its list of values has another length") from None
+        return _listed_array(tensor, model)
     raw = model.weights.find(tensor.raw_data)
-    expected = math.prod(shape) * dtype.itemsize
+    expected = bytes_of(tensor.data_type, shape, dtype.itemsize)
     if len(raw) != expected:
         raise _wrong_size(model, tensor, f"it holds {len(raw)} bytes, expected {expected}")
+    if tensor.data_type in BITS:
+        return unpacked(np.frombuffer(raw, np.uint8), tensor.data_type, shape, dtype)
     return np.frombuffer(raw, dtype.newbyteorder("<")).reshape(shape)
+
+
+def _listed_array(tensor: TensorProto, model: Model) -> Array:
+    """Return the elements of a list of numbers, several in one if they are packed."""
+    wrong = len(tensor.int32_data) != entries_of(tensor.data_type, tensor.dims)
+    try:
+        if tensor.data_type in BITS and wrong:
+            raise ValueError
+        return numpy_helper.to_array(tensor)
+    except ValueError:
+        raise _wrong_size(model, tensor, "its list of values has another length") from None
 
 
 def _wrong_size(model: Model, tensor: TensorProto, what: str):
@@ -80,7 +102,7 @@ def _external_array(tensor: TensorProto, model: Model) -> Array:
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _inside_folder(entries.get("location", ""), tensor, model)
     dtype, shape = ELEMENT_DTYPES[tensor.data_type], tuple(tensor.dims)
-    expected = math.prod(shape) * dtype.itemsize
+    expected = bytes_of(tensor.data_type, shape, dtype.itemsize)
     offset = _number(entries, "offset", 0, tensor, model)
     length = _number(entries, "length", expected, tensor, model)
     if length != expected:
@@ -92,6 +114,8 @@ def _external_array(tensor: TensorProto, model: Model) -> Array:
     if not expected:
         return np.zeros(shape, dtype)
     mapped = np.memmap(path, np.uint8, "r", offset, (length,))
+    if tensor.data_type in BITS:
+        return unpacked(mapped, tensor.data_type, shape, dtype)
     array = np.frombuffer(mapped, dtype.newbyteorder("<")).reshape(shape)
     return np.require(array, requirements="A")  # a copy if the file's offset is odd
 

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from nn_opt.ir.small_types import SMALL
 from nn_opt.ir.types import UNSIGNED
 
 # Signless integers are signed; bool is i1 and takes one byte an element in memory.
@@ -33,6 +34,7 @@ DTYPES: dict[Attribute, np.dtype[Any]] = {
     UNSIGNED[16]: np.dtype(np.uint16),
     UNSIGNED[32]: np.dtype(np.uint32),
     UNSIGNED[64]: np.dtype(np.uint64),
+    **{type_: np.dtype(getattr(ml_dtypes, name)) for name, type_ in SMALL.items()},
     IndexType(): np.dtype(np.int64),
 }
 MLIR_TYPES: dict[np.dtype[Any], Attribute] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from io import StringIO
 from typing import Any, TypeAlias, cast
 
@@ -19,6 +20,7 @@ from nn_opt.ir.diagnostics import name_of
 from nn_opt.ir.locations import place_arguments
 from nn_opt.ir.quick_printer import QuickPrinter
 from nn_opt.ir.recursion import allow_deep_nesting, unbounded
+from nn_opt.ir.small_types import is_small_float
 
 DenseElement: TypeAlias = AnyFloat | IntegerType | IndexType
 _DEEPEST = 100  # levels of indentation: those of 10,000 regions would be 200 MB of blanks
@@ -27,7 +29,7 @@ _BRIEF = 60  # characters of an attribute in a summary
 
 
 class ExactPrinter(QuickPrinter):
-    """xDSL's printer, but zeros of both signs are no splat of one of them."""
+    """xDSL's printer, but zeros of both signs are no splat, and small floats no other NaN."""
 
     def print_bytes_literal(self, bytestring: bytes) -> None:
         text = _ESCAPED.sub(lambda m: b"\\%02X" % m[0][0], bytestring.replace(b"\\", b"\\\\"))
@@ -44,7 +46,7 @@ class ExactPrinter(QuickPrinter):
     def print_attribute(self, attribute: Attribute) -> None:
         if type(attribute) is DenseIntOrFPElementsAttr:  # `isa` would take 0.2 ms
             dense = cast(DenseIntOrFPElementsAttr[DenseElement], attribute)
-            if _has_both_zeros(dense):
+            if _has_both_zeros(dense) or _would_change(dense):
                 self.print_string(f'dense<"0x{dense.data.data.hex().upper()}"> : ')
                 super().print_attribute(dense.type)
                 return
@@ -56,6 +58,15 @@ def _has_both_zeros(dense: DenseIntOrFPElementsAttr[DenseElement]) -> bool:
     if not isinstance(element, AnyFloat) or not content.strip(b"\0"):
         return False
     return not any(dense.iter_values()) and content != content[: element.size] * len(dense)
+
+
+def _would_change(dense: DenseIntOrFPElementsAttr[DenseElement]) -> bool:
+    """Return whether small floats read back from numbers would have other bits."""
+    element = dense.get_element_type()
+    if not is_small_float(element):
+        return False
+    numbers = cast(Iterable[float], dense.iter_values())
+    return cast(AnyFloat, element).pack(tuple(numbers)) != dense.data.data
 
 
 def print_module(module: Operation, *, generic: bool = False, locations: bool = False) -> str:

@@ -16,6 +16,7 @@ from xdsl.printer import Printer
 
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.sidecar import RESOURCE, beside
+from nn_opt.ir.small_types import SMALL_INTEGERS
 from nn_opt.ir.types import element_type, mlir_type, numpy_dtype, shape_of, tensor_type
 
 Array = NDArray[Any]
@@ -90,6 +91,8 @@ def dense_of(array: Array) -> DenseIntOrFPElementsAttr:
     packed = np.ascontiguousarray(array).reshape(array.shape)
     if packed.dtype == np.bool_:
         packed = -packed.view(np.int8)  # xDSL keeps `true` as -1
+    elif packed.dtype.name in SMALL_INTEGERS:
+        packed = packed.astype(np.int8)  # xDSL keeps 4 bits as the byte of the same number
     return DenseIntOrFPElementsAttr(type_, BytesAttr(packed.tobytes()))  # pyright: ignore[reportArgumentType]
 
 
@@ -107,8 +110,9 @@ def array_of(value: Attribute, type_: Attribute) -> Array:
         return value.data.array
     assert isinstance(value, DenseIntOrFPElementsAttr)
     dtype = numpy_dtype(element_type(type_))
-    flat = np.frombuffer(value.data.data, np.int8 if dtype == np.bool_ else dtype)
-    flat = flat != 0 if dtype == np.bool_ else flat
+    odd = dtype == np.bool_ or dtype.name in SMALL_INTEGERS  # kept as bytes of other values
+    flat = np.frombuffer(value.data.data, np.int8 if odd else dtype)
+    flat = flat.astype(dtype) if odd else flat
     shape = shape_of(type_)
     if flat.size == 1:
         return np.broadcast_to(flat.reshape(()), shape)

@@ -22,7 +22,7 @@ from nn_opt.ir.memory import remembered
 if TYPE_CHECKING:
     import numpy as np
 
-UNSIGNED = {bits: IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 16, 32, 64)}
+UNSIGNED = {bits: IntegerType(bits, Signedness.UNSIGNED) for bits in (2, 4, 8, 16, 32, 64)}
 
 
 @cache

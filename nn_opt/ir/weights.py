@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.files import write_atomically
 from nn_opt.ir.resources import Array, Resource, ResourceAttr, dense_of
+from nn_opt.ir.small_types import SMALL
 
 # Source: the table of dtypes of the safetensors format.
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -33,7 +34,12 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     "U16": np.dtype(np.uint16),
     "U8": np.dtype(np.uint8),
     "BOOL": np.dtype(np.bool_),
+    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }
+# What that table lacks is written as bytes, with the name in the header's metadata.
+_NAMED = {name: np.dtype(getattr(ml_dtypes, name)) for name in SMALL}
 
 
 class WeightsFile(Mapping[str, Array]):
@@ -49,7 +55,7 @@ class WeightsFile(Mapping[str, Array]):
                 self._bytes = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
             start = 8 + int.from_bytes(self._bytes[:8], "little")
             self._header: dict[str, dict[str, Any]] = json.loads(bytes(self._bytes[8:start]))
-            self._header.pop("__metadata__", None)
+            self._names: dict[str, str] = self._header.pop("__metadata__", {})
         except (OSError, ValueError, AttributeError) as error:
             problem = getattr(error, "strerror", None) or "this is no safetensors file"
             raise DiagnosticError(f"{path}: error: {problem}") from error
@@ -57,13 +63,27 @@ class WeightsFile(Mapping[str, Array]):
 
     def __getitem__(self, key: str) -> Array:
         entry = self._header[key]
-        dtype, shape = _DTYPES.get(entry["dtype"]), entry["shape"]
-        begin, end = entry["data_offsets"]
-        wanted = math.prod(shape) * dtype.itemsize if dtype is not None else -1
+        try:
+            dtype, shape = self._dtype(key, entry["dtype"]), entry["shape"]
+            begin, end = entry["data_offsets"]
+            whole = all(type(n) is int and n >= 0 for n in (*shape, begin, end))
+        except (KeyError, TypeError, ValueError):
+            raise self._fault(f"array '{key}' has no type, shape and place") from None
+        wanted = math.prod(shape) * dtype.itemsize if dtype is not None and whole else -1
         if end - begin != wanted or end > len(self._data):
-            problem = f"array '{key}' has a bad size or the unknown type {entry['dtype']}"
-            raise DiagnosticError(f"{self.path}: error: {problem}")
+            word = self._names.get(key, entry["dtype"])
+            raise self._fault(f"array '{key}' has a bad size or the unknown type {word}")
         return np.frombuffer(self._data[begin:end], dtype).reshape(shape)
+
+    def _fault(self, problem: str) -> DiagnosticError:
+        return DiagnosticError(f"{self.path}: error: {problem}")
+
+    def _dtype(self, key: str, word: str) -> np.dtype[Any] | None:
+        """Return the type of an array; None if there is no such, or it does not fit the bytes."""
+        name = self._names.get(key)
+        if name is None:
+            return _DTYPES.get(word)
+        return _NAMED.get(name) if word == "U8" else None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._header)
@@ -117,7 +137,9 @@ def save_weights(root: Operation, path: str | Path) -> None:
     from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
 
     arrays = {key: np.ascontiguousarray(array) for key, array in arrays_of(root).items()}
-    write_atomically(path, lambda temporary: save_file(arrays, temporary))
+    names = {key: a.dtype.name for key, a in arrays.items() if a.dtype.name in SMALL}
+    arrays |= {key: arrays[key].view(np.uint8) for key in names}
+    write_atomically(path, lambda temporary: save_file(arrays, temporary, names or None))
 
 
 def inline_weights(root: Operation) -> None:

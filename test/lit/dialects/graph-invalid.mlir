@@ -532,3 +532,19 @@ func.func @winograd_conv(%x: tensor<1x2x9x7x16xf32>, %w: tensor<3x2x3x3x16x16xf3
   %y = graph.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 layout "NCHW16c" weight_layout "OIHW16i16o" algorithm "winograd4" : (tensor<1x2x9x7x16xf32>, tensor<3x2x3x3x16x16xf32>) -> tensor<1x3x9x7x16xf32>
   func.return
 }
+
+// -----
+
+func.func @cast_mode(%x: tensor<4xf32>) {
+  // expected-error@+1 {{graph.cast: round_mode is 'sideways', expected one of down, nearest}}
+  %y = graph.cast %x round_mode "sideways" : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
+  func.return
+}
+
+// -----
+
+func.func @bitcast_widths(%x: tensor<4xf32>) {
+  // expected-error@+1 {{graph.bitcast: f32 and i16 have different numbers of bits}}
+  %y = graph.bitcast %x : (tensor<4xf32>) -> tensor<4xi16>
+  func.return
+}
