@@ -128,20 +128,6 @@ def test_opset_8_scans_each_entry_of_a_batch(backwards: int, lengths: str) -> No
     check(model, inputs, in_onnxruntime(model, inputs))
 
 
-def test_names_in_a_step_hide_those_around_it() -> None:
-    """onnxruntime refuses that."""
-    text = """g (float[3] h, float[4,3] x) => (float[] s, float[] y) {
-                k = Neg(h)
-                s, y = Scan<num_scan_inputs = 1,
-                  body = f (float[3] h, float[3] e) => (float[3] t, float[3] x) {
-                    x = Exp(e) k = Mul(x, h) t = Add(k, e)
-                  }>(k, x) }"""
-    state, exps = -THREE, np.exp(FOUR)
-    for e, x in zip(exps, FOUR, strict=True):
-        state = e * state + x
-    check(parse(text), {"h": THREE, "x": FOUR}, [state, exps])
-
-
 def test_what_a_step_takes_it_may_give_on() -> None:
     """onnxruntime leaves such results zero."""
     text = """g (float[3] h, float[4,3] x) => (float[] s, float[] y, float[] z) {
