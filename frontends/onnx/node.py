@@ -66,6 +66,12 @@ class Attributes:
         found = self._find(name)
         return default if found is None else found.f
 
+    def number(self, name: str, default: float) -> float:
+        """Return an attribute that was a float in one opset and is an integer in another."""
+        found = self._find(name)
+        is_float = found is not None and found.type == AttributeProto.FLOAT
+        return self.float(name) if is_float else self.int(name, int(default))
+
     def text(self, name: str, default: str = "") -> str:
         found = self._find(name)
         return default if found is None else found.s.decode("utf-8", "replace")

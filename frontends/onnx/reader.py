@@ -17,7 +17,7 @@ from nn_opt.frontends.onnx.structure import check_structure, graph_texts, node_t
 from nn_opt.frontends.onnx.wire import Malformed, Weights, cut_weights
 from nn_opt.ir.diagnostics import DiagnosticError
 
-OLDEST_OPSET = 6  # what the first exporters wrote
+OLDEST_OPSET = 1
 MAIN_DOMAINS = ("", "ai.onnx")
 
 

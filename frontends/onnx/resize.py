@@ -16,7 +16,9 @@ from nn_opt.ir.types import shape_of
 @converts("Upsample")
 def upsample(node: Node) -> Results:
     """Opset 7 has the scales as an attribute, opset 9 as an operand; coordinates are x / scale."""
-    if node.version < 9:
+    if node.version < 7:
+        scales = [1.0, 1.0, *(node.attrs.float(f"{side}_scale") for side in ("height", "width"))]
+    elif node.version < 9:
         scales = node.attrs.floats("scales")
     else:
         scales = _floats(node, 1)

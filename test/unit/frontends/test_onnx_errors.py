@@ -103,7 +103,7 @@ def test_structure(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("opset", "word"), [(5, "opset 5 is not supported, expected 6 to "), (999, "opset 999 is not")]
+    ("opset", "word"), [(0, "opset 0 is not supported, expected 1 to "), (999, "opset 999 is not")]
 )
 def test_opsets_out_of_range(opset: int, word: str) -> None:
     assert word in complaint(parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", opset))

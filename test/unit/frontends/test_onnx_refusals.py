@@ -35,7 +35,6 @@ REFUSALS = {
     ('y = Einsum<equation = "ijk->ik">(x)', 17): (
         "Einsum: terms ['ijk'] do not fit operands of ranks [2]"
     ),
-    ("y = Dropout(x, half, on)", 17): "unsupported Dropout: training_mode is on",
     ("y = Reshape(x, zeros)", 17): (
         "Reshape: shape [0, 0, 0] copies a size that [2, 3] does not have"
     ),
@@ -84,8 +83,8 @@ def test_the_reason_is_said(nodes: str, opset: int) -> None:
 
 
 def test_node_and_operator_are_named() -> None:
-    text = "g (float[2] x) => (float[] y) { y = Dropout(x, half, on) }"
+    text = "g (float[2] x) => (string[] y) { y = HannWindow<output_datatype = 8>(ten) }"
     with pytest.raises(DiagnosticError) as error:
         import_model(parse(text, 17, CONSTANTS))
-    problem = "node 'Dropout_0': unsupported Dropout: training_mode is on"
+    problem = "node 'HannWindow_0': unsupported HannWindow: output_datatype: elements of string"
     assert str(error.value) == f"g: error: {problem}"
