@@ -6,7 +6,7 @@ EXTRAS ?= test,dev,docs,models
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types unit lit conformance browser system-tools docs bench bench-gpu bench-compilers clean
+.PHONY: help run test check lint types unit consistency lit conformance fuzz browser system-tools docs bench bench-gpu bench-compilers clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -50,12 +50,19 @@ system-tools:  ## install what tests of backends need of the system (as root, by
 unit: $(STAMP) .models/.fetched .browser/.fetched
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal
 
+consistency: $(STAMP)  ## all operators in all element types on all backends: docs/backends.md
+	NN_OPT_WHOLE_MATRIX=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 test/unit/backends/consistency
+
 lit: $(STAMP)
 	$(BIN)/lit -q test/lit
 
 conformance: $(STAMP)  ## ONNX's own tests, all 2,033; writes docs/conformance.json and its page
 	$(BIN)/python -m conformance
 	$(BIN)/python -m conformance --networks
+
+fuzz: $(STAMP)  ## give readers of files random ones, for a minute each; see CONTRIBUTING.md
+	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	$(BIN)/python -m fuzz
 
 docs: $(STAMP)  ## build the documentation as a site, site/index.html
 	$(BIN)/python docs/generate.py

@@ -18,6 +18,10 @@ FORMAT = 1  # raise when the meaning of a field changes
 Triple: TypeAlias = tuple[int, int, int]
 
 
+class PlanError(ValueError):
+    """A launch plan that says something impossible; the text says what."""
+
+
 @dataclass(frozen=True)
 class Buffer:
     """Memory of the device; `role` is input, output, weights, arena or constant.
@@ -142,20 +146,29 @@ class LaunchPlan:
 
     @staticmethod
     def from_json(text: str) -> LaunchPlan:
-        """Return the plan that `to_json` wrote.
+        """Return the plan that `to_json` wrote, trusting nothing.
 
-        Raises: ValueError for another format.
+        Raises: PlanError for another format, and for anything else.
         """
-        body: dict[str, Any] = json.loads(text)
-        if body.get("format") != FORMAT:
-            raise ValueError(f"the launch plan has format {body.get('format')}, expected {FORMAT}")
-        return LaunchPlan(
-            body["target"],
-            body["language"],
-            tuple(map(_kernel, body["kernels"])),
-            tuple(map(_buffer, body["buffers"])),
-            tuple(map(_step, body["steps"])),
-        )
+        from nn_opt.runtime.launch_plan_check import problems
+
+        try:
+            body: dict[str, Any] = json.loads(text)
+            if body["format"] != FORMAT:
+                raise PlanError(f"it has format {body['format']}, expected {FORMAT}")
+            plan = LaunchPlan(
+                body["target"],
+                body["language"],
+                tuple(map(_kernel, body["kernels"])),
+                tuple(map(_buffer, body["buffers"])),
+                tuple(map(_step, body["steps"])),
+            )
+            wrong = next(problems(plan), "")
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise PlanError(f"not a launch plan: {error}") from error
+        if wrong:
+            raise PlanError(f"not a launch plan: {wrong}")
+        return plan
 
 
 def _rows(value: Any) -> str:
@@ -198,7 +211,7 @@ def _step(data: Mapping[str, Any]) -> Step:
         case "repeat":
             return Repeat(row["count"], tuple(map(_step, row["steps"])))
         case _:
-            raise ValueError(f"the launch plan has a step {kind!r}, expected launch, copy, repeat")
+            raise PlanError(f"it has a step {kind!r}, expected launch, copy, repeat")
 
 
 def _place(row: Mapping[str, Any]) -> Place:

@@ -94,10 +94,10 @@ class Host(Device):
 def test_a_plan_is_the_same_after_json():
     assert LaunchPlan.from_json(PLAN.to_json()) == PLAN
     assert PLAN.launches == 3
-    with pytest.raises(ValueError, match="the launch plan has format 0, expected 1"):
+    with pytest.raises(ValueError, match="launch plan: it has format 0, expected 1"):
         LaunchPlan.from_json('{"format": 0}')
     changed = PLAN.to_json().replace('"repeat"', '"leap"')
-    with pytest.raises(ValueError, match="the launch plan has a step 'leap', expected launch"):
+    with pytest.raises(ValueError, match="a step 'leap', expected launch"):
         LaunchPlan.from_json(changed)
 
 
