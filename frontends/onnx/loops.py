@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -125,7 +126,8 @@ class Run:
         self, number: SSAValue, true: SSAValue, states: Sequence[SSAValue], block: Block | None
     ) -> list[SSAValue]:
         """Convert the body at the end of a block, or right here."""
-        arguments = [*map(self.declared, (number, true), range(2)), *states]
+        with ImplicitBuilder(block) if block is not None else nullcontext():
+            arguments = [*map(self.declared, (number, true), range(2)), *states]
         return self.node.inline(self.body, arguments, block)
 
     def declared(self, value: SSAValue, index: int) -> SSAValue:
