@@ -97,7 +97,7 @@ def test_a_plan_is_the_same_after_json():
     with pytest.raises(ValueError, match="launch plan: it has format 0, expected 1"):
         LaunchPlan.from_json('{"format": 0}')
     changed = PLAN.to_json().replace('"repeat"', '"leap"')
-    with pytest.raises(ValueError, match="a step 'leap', expected launch"):
+    with pytest.raises(ValueError, match="it has a step 'leap', expected launch, copy, repeat"):
         LaunchPlan.from_json(changed)
 
 
