@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from onnx_rows import Row, noise
-from onnx_text import Array, at_graph_level
+from onnx_text import Array, at_graph_level, in_onnxruntime
 
+import nn_opt
 from nn_opt.frontends.onnx import import_model
 from nn_opt.ir.diagnostics import DiagnosticError
 
@@ -26,6 +28,7 @@ def operands(kind: str, directions: int) -> dict[str, Array]:
         "r": noise(directions, rows, HIDDEN, seed=2),
         "b": noise(directions, 2 * rows, seed=3),
         "n": np.array([2, TIME, 3], np.int32),
+        "e": np.array([0, TIME, 1], np.int32),
         "h0": noise(directions, BATCH, HIDDEN, seed=4),
         "c0": noise(directions, BATCH, HIDDEN, seed=5),
         "p": noise(directions, 3 * HIDDEN, seed=6),
@@ -64,6 +67,32 @@ def rows() -> Iterator[Row]:
     yield row("GRU", "w r b", f'activations = ["HardSigmoid", "ScaledTanh"], {parameters}')
     two = 'activations = ["Tanh", "Sigmoid"]'
     yield row("RNN", "w r b", two, "bidirectional")
+    for direction in BOTH:
+        yield row("GRU", "w r b n h0", "linear_before_reset = 1, clip = 0.7", direction)
+        yield row("LSTM", "w r b n h0 c0 p", "clip = 0.7, input_forget = 1", direction)
+    yield row("RNN", "w r b e h0", direction="bidirectional")
+    yield row("LSTM", "w r b e h0 c0", direction="reverse")
+    alpha = "activation_alpha = [0.3, 0.8, 0.5], activation_beta = [0.1, 0.6]"
+    yield row("LSTM", "w r b", f'activations = ["HardSigmoid", "Affine", "Elu"], {alpha}')
+    alpha = "activation_alpha = [0.3, 0.8, 0.5], activation_beta = [0.6]"
+    names = '["LeakyRelu", "Affine", "ThresholdedRelu"]'
+    yield row("LSTM", "w r _ n _ _ p", f"activations = {names}, {alpha}")
+    yield row("GRU", "w r b", 'activations = ["Softsign", "Softplus"]')
+    yield row("GRU", "w r b", 'activations = ["relu", "TANH"]')
+    for version in (7, 22):
+        yield replace(row("GRU", "w r b n h0", direction="bidirectional"), opset=version)
+        yield replace(row("LSTM", "w r b n h0 c0 p", direction="bidirectional"), opset=version)
+    yield shown(row("LSTM", "w r b _ h0 c0"), '"", "", c')
+    yield shown(row("GRU", "w r b n h0", direction="reverse"), '"", h')
+    yield shown(row("RNN", "w r"), "y")
+
+
+def shown(full: Row, outputs: str) -> Row:
+    """Return a row that leaves out the other results of its node."""
+    _, call = full.nodes.split(" = ", 1)
+    names = [name for name in outputs.split(", ") if name != '""']
+    results = ", ".join(f"float[] {name}" for name in names)
+    return replace(full, nodes=f"{outputs} = {call}", results=results)
 
 
 @pytest.mark.parametrize("case", list(rows()), ids=str)
@@ -84,6 +113,43 @@ def test_batch_first_is_the_transposed_computation(kind: str) -> None:
     perms = [(2, 0, 1, 3), *([(1, 0, 2)] * (len(want) - 1))]
     for actual, expected, perm in zip(got, want, perms, strict=True):
         np.testing.assert_allclose(actual, expected.transpose(perm), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize("direction", BOTH)
+def test_batch_first_with_lengths(kind: str, direction: str) -> None:
+    """Each sequence alone, cut to its length, is the judge; onnxruntime has no layout 1."""
+    case = row(kind, "w r b n", "layout = 1", direction)
+    x = noise(BATCH, TIME, FEATURES, seed=8)
+    got = at_graph_level(Row(case.nodes, {"x": x}, case.known, 14, case.results).model(), {"x": x})
+    alone = row(kind, "w r b", "", direction)
+    for entry, length in enumerate(case.known["n"]):
+        cut = x[entry : entry + 1, :length].transpose(1, 0, 2).copy()
+        want = in_onnxruntime(
+            Row(alone.nodes, {"x": cut}, alone.known, 14, alone.results).model(), {"x": cut}
+        )
+        shown = np.zeros(got[0][entry].shape, np.float32)
+        shown[:length] = want[0][:, :, 0]
+        np.testing.assert_allclose(got[0][entry], shown, rtol=1e-4, atol=1e-6)
+        for state, last in zip(got[1:], want[1:], strict=True):
+            np.testing.assert_allclose(state[entry], last[:, 0], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+@pytest.mark.parametrize("kind", GATES)
+def test_other_floats_compiled(kind: str, dtype: type[np.floating]) -> None:
+    """onnxruntime's results in float32 are the judge: it has no others."""
+    case = row(kind, "w r b n h0", direction="bidirectional")
+    names = {np.float64: "double", np.float16: "float16"}
+    known = {n: a.astype(dtype) if a.dtype.kind == "f" else a for n, a in case.known.items()}
+    x = case.inputs["x"].astype(dtype)
+    results = case.results.replace("float", names[dtype])
+    model = Row(case.nodes, {"x": x}, known, 14, results).model()
+    got = nn_opt.compile(model, cache=False, threads=1).run({"x": x})
+    bound = 1e-6 if dtype == np.float64 else 2e-2
+    for actual, want in zip(got.values(), in_onnxruntime(case.model(), case.inputs), strict=True):
+        assert actual.dtype == dtype
+        np.testing.assert_allclose(actual, want, rtol=bound, atol=bound)
 
 
 def test_an_unknown_activation_is_named() -> None:
