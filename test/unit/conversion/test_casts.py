@@ -164,10 +164,9 @@ def test_special_powers(x: float, up: int, lost: int):
 
 def test_halfway_numbers_round_once():
     """1 + 2^-8 + 2^-40 is above the middle of two bf16, which f32 would round it to."""
-    op = graph.CastOp(
-        graph.ConstantOp(np.array([1 + 2**-8 + 2**-40])).result, mlir_type("bfloat16")
-    )
-    assert evaluate(op, [np.array([1 + 2**-8 + 2**-40])])[0].astype(np.float64)[0] == 1 + 2**-7
+    x = np.array([1 + 2**-8 + 2**-40])
+    op = graph.CastOp(graph.ConstantOp(x).result, BFLOAT)
+    assert evaluate(op, [x])[0].astype(np.float64)[0] == 1 + 2**-7
 
 
 BITS = [

@@ -67,9 +67,7 @@ REFUSALS = {
         "GRU: R has 7 rows a direction, expected 3 * 2"
     ),
     ("y = Constant()", 17): "Constant: no value is given",
-    ("y = BitCast<to = 6>(x)", 26): (
-        "unsupported BitCast: float32 as int32, of a value that is only known at run time"
-    ),
+    ("y = BitCast<to = 7>(x)", 26): "BitCast: f32 and i64 have different numbers of bits",
 }
 
 
