@@ -25,6 +25,8 @@ from nn_opt.reference import (
     graph_elementwise,
     graph_movement,
     graph_reduction,
+    graph_sampling,
+    graph_sorting,
     graph_windows,
     graph_winograd,
 )
@@ -35,6 +37,8 @@ MEANING: dict[type[Operation], Callable[..., Array]] = {
     **graph_elementwise.MEANING,
     **graph_movement.MEANING,
     **graph_reduction.MEANING,
+    **graph_sampling.MEANING,
+    **graph_sorting.MEANING,
     **graph_windows.MEANING,
     **graph_winograd.MEANING,
 }

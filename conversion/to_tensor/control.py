@@ -20,8 +20,11 @@ from nn_opt.conversion.to_tensor import (
     layout,
     movement,
     pooling,
+    random,
     reduction,
     resize,
+    sampling,
+    sorting,
     winograd,
 )
 from nn_opt.conversion.to_tensor.body import Array
@@ -46,6 +49,9 @@ CONVERTERS: dict[str, Converter] = {
     **pooling.CONVERTERS,
     **reduction.CONVERTERS,
     **resize.CONVERTERS,
+    **random.CONVERTERS,
+    **sampling.CONVERTERS,
+    **sorting.CONVERTERS,
     **winograd.CONVERTERS,
 }
 

@@ -6,26 +6,29 @@ from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.nn import window_of, window_refusal
-from nn_opt.frontends.onnx.node import Node, Results, rank_of, scalar_like
-from nn_opt.frontends.onnx.table import Request, converts
-from nn_opt.ir.types import shape_of
+from nn_opt.frontends.onnx.node import (
+    F32,
+    Node,
+    Results,
+    cast,
+    dtype_of,
+    rank_of,
+    scalar_like,
+)
+from nn_opt.frontends.onnx.table import converts
+from nn_opt.frontends.onnx.unpooling import pool_indices
+from nn_opt.ir.types import element_type, shape_of
 
 POOLS = {"MaxPool": "max", "AveragePool": "average", "LpPool": "lp"}
 
 
-def _pool_refusal(request: Request) -> str:
-    if len(request.outputs) > 1 and request.outputs[1]:
-        return "the indices of MaxPool"
-    return window_refusal(request)
-
-
-@converts(*POOLS, refusal=_pool_refusal)
+@converts(*POOLS, refusal=window_refusal)
 def pool(node: Node) -> Results:
     spatial = shape_of(node[0])[2:]
     kernel = node.attrs.ints("kernel_shape")
     assert kernel is not None, "the checker asks for a kernel_shape"
     window = window_of(node.attrs, spatial, kernel)
-    return graph.PoolOp(
+    result = graph.PoolOp(
         node[0],
         POOLS[node.proto.op_type],
         kernel=window.kernel,
@@ -34,8 +37,12 @@ def pool(node: Node) -> Results:
         dilations=window.dilations,
         ceil_mode=node.attrs.flag("ceil_mode"),
         count_include_pad=node.attrs.flag("count_include_pad"),
-        p=node.attrs.int("p", 2),
+        p=int(node.attrs.number("p", 2)),  # a float in opset 1
     ).result
+    if len(node.outputs) < 2 or not node.outputs[1]:
+        return result
+    columns = node.attrs.flag("storage_order")
+    return [result, pool_indices(node[0], window, shape_of(result)[2:], by_columns=columns)]
 
 
 def _spatial_axes(x: SSAValue) -> list[int]:
@@ -55,10 +62,11 @@ def global_max_pool(node: Node) -> Results:
 @converts("GlobalLpPool")
 def global_lp_pool(node: Node) -> Results:
     """(sum |x|^p)^(1/p)"""
-    x, p = node[0], node.attrs.int("p", 2)
+    x, p = node[0], node.attrs.number("p", 2)
     axes = _spatial_axes(x)
     if p in (1, 2):
-        return graph.ReduceOp(x, f"l{p}", axes, True).result
-    powers = graph.PowOp(graph.AbsOp(x).result, scalar_like(p, x)).result
+        return graph.ReduceOp(x, f"l{p:g}", axes, True).result
+    size = graph.AbsOp(cast(x, F32) if dtype_of(x).itemsize < 4 else x).result
+    powers = graph.PowOp(size, scalar_like(p, size)).result
     total = graph.ReduceOp(powers, "sum", axes, True).result
-    return graph.PowOp(total, scalar_like(1 / p, x)).result
+    return cast(graph.PowOp(total, scalar_like(1 / p, size)).result, element_type(x))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from xdsl.ir.affine import AffineExpr
+
 from nn_opt.dialects.loop import AllocOp, BlockOp, ForOp, StoreOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import shape_of
@@ -63,11 +65,31 @@ def _results(block: BlockOp) -> int:
 
 
 def _shared_depth(schedule: Schedule) -> int:
-    """Return how many leading axes of the last stage every earlier stage has too."""
+    """Return how many leading axes of the last stage every earlier one has, and is read at."""
     *earlier, final = stages(schedule.function)
     depth = len(par_axes(final))
     for block in earlier:
-        depth = min(depth, _common_axes(block, final))
+        depth = min(depth, _common_axes(block, final), _axes_of_readers(block))
+    return depth
+
+
+def _axes_of_readers(block: BlockOp) -> int:
+    """Return at how many leading axes every reader of a stage reads its own place alone."""
+    alloc = local_buffer(block)
+    depth = len(par_axes(block))
+    if alloc is None:
+        return depth
+    sizes = shape_of(alloc.result)
+    for reader in readers(block):
+        for load in loads_of(alloc.result, reader):
+            exprs = access_exprs(load, reader)
+            if None in exprs:  # which keeps the stage where it is
+                continue
+            own = [
+                s == 1 or e == AffineExpr.dimension(d)
+                for d, (s, e) in enumerate(zip(sizes, exprs, strict=True))
+            ]
+            depth = min(depth, own.index(False) if False in own else depth)
     return depth
 
 

@@ -206,6 +206,26 @@ func.func @movement(%x: tensor<2x3xf32>, %v: tensor<f32>, %i: tensor<4xi64>, %e:
   func.return
 }
 
+// CHECK-LABEL: @orders
+func.func @orders(%x: tensor<2x3xf32>, %v: tensor<2x5xf32>) {
+  // CHECK: graph.argsort %x axis 1 count 2 descending : (tensor<2x3xf32>) -> tensor<2x2xi64>
+  %r0 = graph.argsort %x axis 1 count 2 descending : (tensor<2x3xf32>) -> tensor<2x2xi64>
+  // CHECK: graph.search_sorted %x, %v right : (tensor<2x3xf32>, tensor<2x5xf32>) -> tensor<2x5xi64>
+  %r1 = graph.search_sorted %x, %v right : (tensor<2x3xf32>, tensor<2x5xf32>) -> tensor<2x5xi64>
+  func.return
+}
+
+// CHECK-LABEL: @samples
+func.func @samples(%x: tensor<2x3x4x5xf32>, %g: tensor<2x6x7x2xf32>, %r: tensor<3x4xf32>, %b: tensor<3xi64>) {
+  // CHECK: graph.grid_sample %x, %g mode "cubic" padding "border" align_corners pixels : (tensor<2x3x4x5xf32>, tensor<2x6x7x2xf32>) -> tensor<2x3x6x7xf32>
+  %r0 = graph.grid_sample %x, %g mode "cubic" padding "border" align_corners pixels : (tensor<2x3x4x5xf32>, tensor<2x6x7x2xf32>) -> tensor<2x3x6x7xf32>
+  // CHECK: graph.roi_align %x, %r, %b mode "max" sizes [2, 3] samples 2 scale 0.5 half_pixel adaptive : (tensor<2x3x4x5xf32>, tensor<3x4xf32>, tensor<3xi64>) -> tensor<3x3x2x3xf32>
+  %r1 = graph.roi_align %x, %r, %b mode "max" sizes [2, 3] samples 2 scale 0.5 half_pixel adaptive : (tensor<2x3x4x5xf32>, tensor<3x4xf32>, tensor<3xi64>) -> tensor<3x3x2x3xf32>
+  // CHECK: graph.random_bits key 7 : () -> tensor<2x3xui32>
+  %r2 = graph.random_bits key 7 : () -> tensor<2x3xui32>
+  func.return
+}
+
 // CHECK-LABEL: @reduction
 func.func @reduction(%x: tensor<2x3xf32>, %y: tensor<3xf32>) {
   // CHECK: graph.reduce %x kind "mean" axes [0, 1] keepdims : (tensor<2x3xf32>) -> tensor<1x1xf32>

@@ -1,0 +1,141 @@
+"""Sorted runs become longer ones: two by two on one thread, by a bitonic network on many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType
+
+from nn_opt.conversion.to_tensor.body import Array, Body
+from nn_opt.conversion.to_tensor.lowering import Lowering
+from nn_opt.conversion.to_tensor.scalar import INDEX, Number, Scalar, constant
+from nn_opt.conversion.to_tensor.steps import repeat
+
+I32 = IntegerType(32)
+
+
+def merge_runs(k: Lowering, keys: Array, places: Array, size: int, count: int) -> Array:
+    """Return the first `count` places of each row, whose runs [rows.., runs, length] are sorted.
+
+    Keys beyond `size` elements of a row are the largest there are, and the last ones of it.
+    """
+    runs, length = keys.shape[-2:]
+    parts = [keys, places]
+    while runs > 1:
+        parts = _merge_pairs(k, parts, last=runs == 2)
+        runs, length = runs // 2, length * 2
+    rows, places = keys.shape[:-2], parts[-1]
+    return k.compute(
+        "argsort.merged",
+        [*rows, count],
+        I32,
+        lambda b: b.element(places, [*b.par[:-1], 0, b.par[-1]]),
+    )
+
+
+def _merge_pairs(k: Lowering, parts: Sequence[Array], *, last: bool) -> list[Array]:
+    """Merge runs 2p and 2p + 1 of all rows: at each step, the smaller of two heads comes next.
+
+    The state is how many elements of each first run are gone.
+    """
+    *rows, runs, length = parts[0].shape
+    pairs = [*rows, runs // 2]
+    gone = k.compute("argsort.gone", pairs, I32, lambda b: constant(0, I32))
+    steps = k.constant(np.arange(2 * length, dtype=np.int32))
+
+    def step(
+        now: Sequence[Array], table: Sequence[Array]
+    ) -> tuple[Sequence[Array], Sequence[Array]]:
+        def heads(b: Body, part: Array) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+            first = b.element(now[0], b.par)
+            second = b.element(table[0], []) - first
+            outer, pair = b.par[:-1], b.par[-1]
+            one = b.element(part, [*outer, pair * 2, _within(first, length)])
+            other = b.element(part, [*outer, pair * 2 + 1, _within(second, length)])
+            return one, other, first, second
+
+        def takes_first(b: Body) -> Scalar:
+            one, other, first, second = heads(b, parts[0])
+            smaller = second.compare("ge", length) | one.compare("le", other)
+            return first.compare("lt", length) & smaller
+
+        def taken(b: Body, part: Array) -> Scalar:
+            one, other, _, _ = heads(b, part)
+            return takes_first(b).select(one, other)
+
+        def moved(b: Body) -> Scalar:
+            first = b.element(now[0], b.par)
+            return takes_first(b).select(first + 1, first)
+
+        wanted = parts[1:] if last else parts
+        outputs = [
+            k.compute("argsort.taken", pairs, part.dtype, lambda b, part=part: taken(b, part))
+            for part in wanted
+        ]
+        return [k.compute("argsort.gone", pairs, I32, moved)], outputs
+
+    _, *stacked = repeat([gone], [steps], step, 2 * length)
+    return [_turned(k, stack) for stack in stacked]
+
+
+def _within(place: Scalar, length: int) -> Scalar:
+    return place.minimum(length - 1).cast(INDEX)
+
+
+def _turned(k: Lowering, stack: Array) -> Array:
+    """Return [steps, rows..] as [rows.., steps]."""
+    shape = [*stack.shape[1:], stack.shape[0]]
+    return k.compute(
+        "argsort.run", shape, stack.dtype, lambda b: b.element(stack, [b.par[-1], *b.par[:-1]])
+    )
+
+
+def sort_by_network(k: Lowering, keys: Array, most: Number, levels: int, count: int) -> Array:
+    """Return the first places of rows, made a power of two long by the largest keys at the end."""
+    shape = (*keys.shape[:-1], 1 << levels)
+    states = [
+        k.compute("argsort.padded", shape, keys.dtype, lambda b: b.element(keys, b.par, most)),
+        k.compute("argsort.start", shape, I32, lambda b: b.index(b.par[-1]).cast(I32)),
+    ]
+    tables = [k.constant(table) for table in bitonic_steps(levels)]
+
+    def step(
+        now: Sequence[Array], table: Sequence[Array]
+    ) -> tuple[Sequence[Array], Sequence[Array]]:
+        def chosen(b: Body, at: int) -> Scalar:
+            return _exchanged(b, now, [b.element(entry, []) for entry in table], at)
+
+        return [
+            k.compute("argsort.step", shape, part.dtype, lambda b, at=at: chosen(b, at))
+            for at, part in enumerate(now)
+        ], []
+
+    places = repeat(states, tables, step, tables[0].shape[0])[1]
+    return k.compute(
+        "argsort.sorted", [*keys.shape[:-1], count], I32, lambda b: b.element(places, b.par)
+    )
+
+
+def bitonic_steps(levels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for each step, the distance of partners and the length of runs that ascend or not."""
+    pairs = [(1 << j, 2 << i) for i in range(levels) for j in range(i, -1, -1)]
+    distances, runs = np.array(pairs, np.int32).reshape(-1, 2).T
+    return np.ascontiguousarray(distances), np.ascontiguousarray(runs)
+
+
+def _exchanged(b: Body, now: Sequence[Array], table: Sequence[Scalar], at: int) -> Scalar:
+    """Return the smaller or the larger of an element and its partner, which is `distance` away.
+
+    The one with the lower index takes the smaller one in runs that ascend.
+    """
+    distance, run = table
+    place = b.index(b.par[-1]).cast(I32)
+    partner = (place ^ distance).cast(INDEX)
+    own = [b.element(state, b.par) for state in now]
+    other = [b.element(state, [*b.par[:-1], partner]) for state in now]
+    smaller = own[0].compare("lt", other[0])
+    smaller = smaller | (own[0].compare("eq", other[0]) & own[1].compare("lt", other[1]))
+    low, ascends = ((place & bit).compare("eq", 0) for bit in (distance, run))
+    takes_small = ~(low ^ ascends)
+    return (~(takes_small ^ smaller)).select(own[at], other[at])

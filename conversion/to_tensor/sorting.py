@@ -1,0 +1,244 @@
+"""Orders: integers that sort as the elements do, and the ways to sort those.
+
+Few of many are found one by one. Short rows are sorted by counting, for each element, those before
+it; long rows so in runs, which are then merged two by two. For many threads a bitonic network takes
+the place of merging, in which each element waits for the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float64Type, IntegerType
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineExpr
+
+from nn_opt.conversion.to_tensor.body import Array, Body, Index
+from nn_opt.conversion.to_tensor.lowering import Lowering
+from nn_opt.conversion.to_tensor.merging import merge_runs, sort_by_network
+from nn_opt.conversion.to_tensor.scalar import (
+    I64,
+    INDEX,
+    Number,
+    Scalar,
+    constant,
+    is_unsigned,
+    width,
+    working,
+)
+from nn_opt.conversion.to_tensor.steps import repeat
+from nn_opt.dialects import graph
+from nn_opt.dialects.tensor import identity_of
+from nn_opt.ir.types import shape_of
+
+I32 = IntegerType(32)  # of a place in a row
+RUN = 64  # elements that are sorted by counting before they are merged
+LONG = 256  # elements of a row that is not sorted by counting alone
+MERGED = 24  # what an element costs in a merge, in comparisons of vectors
+LANES = 8
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Integers [rows.., n] that ascend in the wanted order; of equal ones, the first is first."""
+
+    array: Array
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        return self.array.shape[:-1]
+
+    @property
+    def size(self) -> int:
+        return self.array.shape[-1]
+
+    @property
+    def type(self) -> Attribute:
+        return self.array.dtype
+
+    @property
+    def most(self) -> Number:
+        """The largest key."""
+        return identity_of("min", self.type)
+
+
+def convert_argsort(k: Lowering, op: graph.ArgSortOp) -> Array:
+    """Keys in rows, their first places in order, and those along the axis."""
+    x, shape = k.array(op.x), shape_of(op.result)
+    axis, count = op.axis.value.data % x.rank, op.count.value.data
+    if 0 in shape:
+        return k.compute("argsort", shape, I64, lambda b: constant(0, I64))
+    keys = _keys(k, x, axis, op.descending is not None)
+    found = _sorted(k, keys, count)
+
+    def formula(b: Body) -> Scalar:
+        return b.element(found, [*b.par[:axis], *b.par[axis + 1 :], b.par[axis]]).cast(I64)
+
+    return k.compute("argsort", shape, I64, formula)
+
+
+def _sorted(k: Lowering, keys: Keys, count: int) -> Array:
+    """Return the first `count` places of each row in order."""
+    size = keys.size
+    levels = (size - 1).bit_length()
+    if 2 * count < min(size + count, MERGED * LANES):
+        return _one_by_one(k, keys, count)
+    if size <= LONG:
+        return _by_counting(k, keys, count)
+    if k.parallel:
+        return sort_by_network(k, keys.array, keys.most, levels, count)
+    return merge_runs(k, *_sorted_runs(k, keys), size, count)
+
+
+def _keys(k: Lowering, x: Array, axis: int, descending: bool) -> Keys:
+    number = working(x.dtype)
+    long = isinstance(number, Float64Type) or width(number) > 32
+    last = x.rank - 1
+
+    def formula(b: Body) -> Scalar:
+        key = sortable(b.read(x, [*b.par[:axis], b.par[last], *b.par[axis:last]]))
+        return ~key if descending else key
+
+    rows = [size for at, size in enumerate(x.shape) if at != axis]
+    shape = [*rows, x.shape[axis]]
+    return Keys(k.compute("argsort.keys", shape, I64 if long else I32, formula))
+
+
+def sortable(x: Scalar) -> Scalar:
+    """Return an integer of 32 or 64 bits that is larger where x is, and largest for NaN."""
+    if x.is_float:
+        return _sortable_float(x)
+    type_ = I64 if width(x.type) == 64 else I32
+    plain = x.cast(type_)
+    return plain ^ -(1 << (width(type_) - 1)) if is_unsigned(x.type) else plain
+
+
+def _sortable_float(x: Scalar) -> Scalar:
+    """Return the bits, those below the sign flipped in negative numbers."""
+    integer = IntegerType(width(x.type))
+    bits = Scalar(arith.BitcastOp(x.value, integer).result, integer)
+    most = (1 << (width(x.type) - 1)) - 1
+    bits = bits.compare("lt", 0).select(bits ^ most, bits)
+    bits = x.compare("eq", 0).select(0, bits)
+    return x.is_nan().select(most, bits)
+
+
+def _place(b: Body, expr: AffineExpr) -> Scalar:
+    return b.index(expr).cast(I32)
+
+
+def _comes_before(key: Scalar, place: Scalar, other: Scalar, at: Scalar) -> Scalar:
+    """Return whether `key`, that of `place`, comes before the `other` one."""
+    return key.compare("lt", other) | (key.compare("eq", other) & place.compare("lt", at))
+
+
+def _by_counting(k: Lowering, keys: Keys, count: int) -> Array:
+    """The rank of an element is the number of those before it; that of rank r has place r."""
+    source, rows, size = keys.array, keys.rows, keys.size
+
+    def smaller(b: Body) -> Scalar:
+        own, (other,) = b.par, b.red
+        key, mine = b.element(source, [*own[:-1], other]), b.element(source, own)
+        before = _comes_before(key, _place(b, other), mine, _place(b, own[-1]))
+        return before.select(constant(1, I32), 0)
+
+    rank = k.compute("argsort.rank", [*rows, size], I32, smaller, reduce=[size], combiner="add")
+
+    def place(b: Body) -> Scalar:
+        here = b.element(rank, [*b.par[:-1], b.red[0]])
+        return here.compare("eq", _place(b, b.par[-1])).select(_place(b, b.red[0]), 0)
+
+    return k.compute("argsort.place", [*rows, count], I32, place, reduce=[size], combiner="max")
+
+
+def _one_by_one(k: Lowering, keys: Keys, count: int) -> Array:
+    """The least key, then the least of those after it, and so on."""
+    rows, least = keys.rows, identity_of("max", keys.type)
+    states = [
+        k.compute("argsort.none", rows, keys.type, lambda b: constant(least, keys.type)),
+        k.compute("argsort.nowhere", rows, I32, lambda b: constant(-1, I32)),
+    ]
+
+    def step(now: Sequence[Array], _: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+        new = _next_least(k, keys, now)
+        return new, new[1:]
+
+    places = repeat(states, [], step, count)[-1]
+    return k.compute(
+        "argsort.turned",
+        [*rows, count],
+        I32,
+        lambda b: b.element(places, [b.par[-1], *b.par[:-1]]),
+    )
+
+
+def _next_least(k: Lowering, keys: Keys, now: Sequence[Array]) -> list[Array]:
+    """Return the least key after that of `now` and its place."""
+    source, rows, size = keys.array, keys.rows, keys.size
+
+    def later(b: Body) -> tuple[Scalar, Scalar]:
+        key = b.element(source, [*b.par, b.red[0]])
+        last, at = (b.element(state, b.par) for state in now)
+        return _comes_before(last, at, key, _place(b, b.red[0])), key
+
+    def least(b: Body) -> Scalar:
+        after, key = later(b)
+        return after.select(key, keys.most)
+
+    found = k.compute("argsort.least", rows, keys.type, least, reduce=[size], combiner="min")
+
+    def first(b: Body) -> Scalar:
+        after, key = later(b)
+        hit = after & key.compare("eq", b.element(found, b.par))
+        return hit.select(_place(b, b.red[0]), size)
+
+    return [found, k.compute("argsort.first", rows, I32, first, reduce=[size], combiner="min")]
+
+
+def _sorted_runs(k: Lowering, keys: Keys) -> tuple[Array, Array]:
+    """Return the keys and places [rows.., runs, RUN] of a row cut in runs, each sorted."""
+    runs = -(-keys.size // RUN)
+    runs = 1 << (runs - 1).bit_length()
+    shape = [*keys.rows, runs, RUN]
+    last = len(shape) - 1
+
+    def padded(b: Body) -> Scalar:
+        return b.element(keys.array, [*b.par[:-2], b.par[-2] * RUN + b.par[-1]], keys.most)
+
+    cut = Keys(k.compute("argsort.cut", shape, keys.type, padded))
+    inner = _by_counting(k, cut, RUN)
+
+    def at(b: Body) -> list[Index]:
+        return [*b.par[:last], b.element(inner, b.par).cast(INDEX)]
+
+    def place(b: Body) -> Scalar:
+        return b.element(inner, b.par) + _place(b, b.par[-2] * RUN)
+
+    ordered = k.compute("argsort.run", shape, keys.type, lambda b: b.element(cut.array, at(b)))
+    return ordered, k.compute("argsort.start", shape, I32, place)
+
+
+def convert_search_sorted(k: Lowering, op: graph.SearchSortedOp) -> Array:
+    """Halve what is left of the numbers until nothing is."""
+    numbers, values = k.array(op.numbers), k.array(op.values)
+    size = numbers.shape[-1]
+    word = "le" if op.right is not None else "lt"
+
+    def formula(b: Body) -> Scalar:
+        value, found = b.read(values, b.par), b.index(0)
+        for step in reversed(range(size.bit_length())):
+            last = found + ((1 << step) - 1)
+            number = b.read(numbers, [*b.par[:-1], last.minimum(size - 1)])
+            before = last.compare("lt", size) & number.compare(word, value)
+            found = before.select(found + (1 << step), found)
+        return found.cast(I64)
+
+    return k.compute("search_sorted", values.shape, I64, formula)
+
+
+CONVERTERS = {
+    "graph.argsort": convert_argsort,
+    "graph.search_sorted": convert_search_sorted,
+}

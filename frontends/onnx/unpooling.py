@@ -1,0 +1,171 @@
+"""Converters of what undoes windows, and of where a maximum comes from: Col2Im, MaxUnpool."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from nn_opt.dialects import graph
+from nn_opt.dialects.graph.shapes import window_shape
+from nn_opt.frontends.onnx.nn import Window
+from nn_opt.frontends.onnx.node import (
+    Array,
+    BadNode,
+    Node,
+    Results,
+    check_count,
+    constant,
+    dtype_of,
+    reshaped,
+    scalar,
+    scalar_like,
+)
+from nn_opt.frontends.onnx.table import converts
+from nn_opt.ir.types import element_type, shape_of
+
+FEW = 1 << 16  # updates times elements that are looked through one by one
+
+
+def window_elements(
+    window: Window, image: Sequence[int], counts: Sequence[int]
+) -> tuple[Array, Array]:
+    """Return, for each window and place in it, the index in the image, and whether it is there.
+
+    Shapes: [windows, places] both, in row-major order.
+    """
+    rank = len(image)
+    starts = np.indices(tuple(counts)).reshape(rank, -1, 1)
+    taps = np.indices(tuple(window.kernel)).reshape(rank, 1, -1)
+    index = np.zeros((1, 1), np.int64)
+    inside = np.ones((1, 1), np.bool_)
+    for axis, size in enumerate(image):
+        at = starts[axis] * window.strides[axis] + taps[axis] * window.dilations[axis]
+        at = at - window.pads[axis]
+        index = index * size + at
+        inside = inside & (at >= 0) & (at < size)
+    return index, inside
+
+
+@converts("Col2Im")
+def col2im(node: Node) -> Results:
+    """Each element of the image adds up the places of windows that it is in."""
+    image, block = node.known_ints(1) or [], node.known_ints(2) or []
+    rank, attrs = len(image), node.attrs
+    strides = attrs.ints("strides") or [1] * rank
+    dilations = attrs.ints("dilations") or [1] * rank
+    window = Window(block, strides, dilations, attrs.ints("pads") or [0] * (2 * rank))
+    counts = window_shape(image, block, strides, window.pads, dilations)
+    images, columns, length = shape_of(node[0])
+    if columns % math.prod(block) or length != math.prod(counts):
+        shape = list(shape_of(node[0]))
+        raise BadNode(f"operand has shape {shape}, expected {math.prod(counts)} blocks of {block}")
+    channels = columns // math.prod(block)
+    table = _sources(window, image, counts)
+    check_count(table.size)
+    flat = reshaped(node[0], [images, channels, columns // channels * length])
+    if (table == shape_of(flat)[-1]).any():
+        flat = graph.PadOp(flat, [0, 0, 0, 0, 0, 1]).result
+    parts = graph.GatherOp(flat, constant(table), 2).result
+    total = graph.ReduceOp(parts, "sum", [2], False).result
+    return reshaped(total, [images, channels, *image])
+
+
+def _sources(window: Window, image: Sequence[int], counts: Sequence[int]) -> Array:
+    """Return which columns each element of the image adds up: [most, elements].
+
+    A column is place * windows + window; where there are fewer, the one after the last.
+    """
+    index, inside = window_elements(window, image, counts)
+    windows, places = math.prod(counts), math.prod(window.kernel)
+    columns: Array = np.add.outer(np.arange(windows), np.arange(places) * windows)
+    targets, sources = index[inside], columns[inside]
+    order = np.lexsort((sources, targets))
+    targets, sources = targets[order], sources[order]
+    number = np.bincount(targets, minlength=math.prod(image))
+    most = max(int(number.max(initial=0)), 1)
+    table = np.full((most, math.prod(image)), windows * places, np.int64)
+    rank = np.arange(len(targets)) - np.repeat(np.cumsum(number) - number, number)
+    table[rank, targets] = sources
+    return table
+
+
+@converts("MaxUnpool")
+def max_unpool(node: Node) -> Results:
+    """Zeros with the elements at their indices; of several, the last; at the begin of the shape."""
+    x, indices = node[0], node[1]
+    attrs, spatial = node.attrs, shape_of(node[0])[2:]
+    kernel = attrs.ints("kernel_shape") or []
+    strides = attrs.ints("strides") or [1] * len(kernel)
+    pads = attrs.ints("pads") or [0] * (2 * len(kernel))
+    sizes = [
+        (size - 1) * stride - begin - end + extent
+        for size, stride, extent, begin, end in zip(
+            spatial, strides, kernel, pads[: len(kernel)], pads[len(kernel) :], strict=True
+        )
+    ]
+    shape = [*shape_of(x)[:2], *sizes]
+    result = reshaped(scattered(x, indices, math.prod(shape)), shape)
+    wanted = node.known_ints(2)
+    if wanted is None or wanted == shape:
+        return result
+    more = [want - size for want, size in zip(wanted, shape, strict=True)]
+    return graph.PadOp(result, [0] * len(shape) + more).result
+
+
+def scattered(x: SSAValue, indices: SSAValue, size: int) -> SSAValue:
+    """Return a vector of zeros with all elements of x at their indices; of several, the last.
+
+    Many indices are sorted, so that each element of the result finds its own.
+    """
+    count = math.prod(shape_of(x))
+    x, indices = reshaped(x, [count]), reshaped(indices, [count])
+    if not count or count * size <= FEW:
+        zeros = constant(np.zeros(size, dtype_of(x)))
+        return graph.ScatterElementsOp(zeros, indices, x).result
+    order = graph.ArgSortOp(indices).result
+    ordered = graph.GatherOp(indices, order, 0).result
+    places = constant(np.arange(size, dtype=np.int64))
+    after = graph.SearchSortedOp(ordered, places, right=True).result
+    last = graph.MaximumOp(
+        graph.SubOp(after, scalar_like(1, after)).result, scalar_like(0, after)
+    ).result
+    hit = graph.EqualOp(graph.GatherOp(ordered, last, 0).result, places).result
+    found = graph.GatherOp(x, graph.GatherOp(order, last, 0).result, 0).result
+    return graph.WhereOp(hit, found, scalar_like(0, x)).result
+
+
+def pool_indices(
+    x: SSAValue, window: Window, counts: Sequence[int], *, by_columns: bool
+) -> SSAValue:
+    """Return which element of the whole tensor is each window's maximum, the first of several.
+
+    by_columns: elements of an image are counted along its first axis first.
+    """
+    images, channels, *image = shape_of(x)
+    plane, (index, inside) = math.prod(image), window_elements(window, image, counts)
+    order = np.argsort(~inside, axis=1, kind="stable")  # padding is never the first of several
+    index = np.take_along_axis(np.where(inside, index, plane), order, axis=1)
+    flat = reshaped(x, [images, channels, plane])
+    if not inside.all():
+        lowest = scalar(_lowest(dtype_of(x)), element_type(x))
+        flat = graph.PadOp(flat, [0, 0, 0, 0, 0, 1], value=lowest).result
+    windows = graph.GatherOp(flat, constant(index), 2).result
+    best = graph.ArgReduceOp(windows, "max", 3, False).result
+    names = np.minimum(index, plane - 1)
+    if by_columns:
+        names = np.ravel_multi_index(np.unravel_index(names, image)[::-1], image[::-1])
+    starts = constant(np.arange(len(index), dtype=np.int64) * index.shape[1])
+    found = graph.GatherOp(
+        constant(names.reshape(-1).astype(np.int64)), graph.AddOp(best, starts).result, 0
+    ).result
+    offsets = (np.arange(images * channels) * plane).reshape(images, channels, 1)
+    total = graph.AddOp(found, constant(offsets.astype(np.int64))).result
+    return reshaped(total, [images, channels, *counts])
+
+
+def _lowest(dtype: np.dtype[Any]) -> float | int:
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -math.inf
