@@ -121,18 +121,19 @@ def wrapped(index: AffineExpr, size: int) -> AffineExpr:
 def convert_pad(k: Lowering, op: graph.PadOp) -> Array:
     """Read at i - pad; outside is a value, or an index reflected, wrapped or held at the edge."""
     x = k.array(op.x)
-    before = op.pads.get_values()[: x.rank]
+    pads = op.pads.get_values()
+    before, after = pads[: x.rank], pads[x.rank :]
     shape, mode = shape_of(op.result), op.mode.data
     if mode == "constant":
         return _pad_constant(k, op, x, before)
     if 0 in x.shape:
         return empty(k, "pad", shape, x)
+    crops = [max(0, -pad) for pad in before]
+    kept = [s - c + min(0, pad) for s, c, pad in zip(x.shape, crops, after, strict=True)]
 
     def formula(b: Body) -> Scalar:
-        indices = [
-            _inside(b, i + -pad, size, end, mode)
-            for i, pad, size, end in zip(b.par, before, x.shape, shape, strict=True)
-        ]
+        axes = zip(b.par, before, kept, crops, strict=True)
+        indices = [_inside(b, i + -max(0, pad), size, mode, crop) for i, pad, size, crop in axes]
         return b.element(x, indices)
 
     return k.compute("pad", shape, x.dtype, formula)
@@ -167,18 +168,22 @@ def _select_inside(
     return inner
 
 
-def _inside(b: Body, index: AffineExpr, size: int, end: int, mode: str) -> Index:
-    """Return the index brought back into 0 .. size - 1 as the mode says."""
+def _inside(b: Body, index: AffineExpr, size: int, mode: str, start: int) -> Index:
+    """Return the index brought back into 0 .. size - 1 as the mode says, counted from a start."""
     if size == 1:
-        return ZERO
+        return ZERO + start
     if mode == "wrap":
-        return index % size
+        return index % size + start
     if mode == "edge":
-        return b.index(index).maximum(0).minimum(size - 1)
+        return _from(b.index(index).maximum(0).minimum(size - 1), start)
     assert mode == "reflect", f"pad mode {mode}"
     period = 2 * (size - 1)
     phase = b.index(index % period)
-    return phase.minimum(period - phase)
+    return _from(phase.minimum(period - phase), start)
+
+
+def _from(index: Scalar, start: int) -> Scalar:
+    return index + start if start else index
 
 
 CONVERTERS = {
