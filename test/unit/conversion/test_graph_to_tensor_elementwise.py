@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from random_arrays import normal
 from single_op import assert_equal, before_and_after, module_of
 
 from nn_opt.dialects import graph
@@ -16,10 +17,6 @@ F32, F64, F16, BF16 = np.float32, np.float64, np.float16, ml_dtypes.bfloat16
 I8, I32, I64, U8, U64 = np.int8, np.int32, np.int64, np.uint8, np.uint64
 CORNERS = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 1e-30, np.inf, -np.inf, np.nan, 88.0])
 INTEGERS = (I8, I32, I64, U8, U64)
-
-
-def normal(*shape: int, dtype: Any = F32, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 
 
 def whole(dtype: Any, *shape: int, seed: int = 0, low: int | None = None) -> Any:

@@ -25,6 +25,11 @@ define void @nn_parallel(ptr %f, ptr %c, i64 %n) {
   ret void
 }
 """
+RNG = np.random.default_rng(7)
+
+
+def normal(*shape: int, dtype: str = "float32") -> np.ndarray:
+    return RNG.standard_normal(shape).astype(dtype)
 
 
 def lowered(text: str, passes: Sequence[ModulePass] = (), target: str | None = None):
