@@ -35,34 +35,6 @@ def test_a_reduction_keeps_its_accumulator_in_registers_through_rolled_loops():
     np.testing.assert_allclose(y, x.astype(float).sum(1), rtol=1e-5, atol=1e-5)
 
 
-def test_a_narrow_access_is_the_first_lanes_of_a_register():
-    text = """
-    func.func @k(%x: memref<22xf32>, %y: memref<8xf32>) {
-      %acc = loop.alloc "acc" : memref<8xf32, "register">
-      %v = loop.load %x[0] : memref<22xf32>, vector<8xf32>
-      loop.store %v, %acc[0] : memref<8xf32, "register">, vector<8xf32>
-      loop.for %i = 0 to 2 {
-        %a = loop.load %x[5 * %i + 8] : memref<22xf32>, vector<5xf32>
-        %o = loop.load %acc[0] : memref<8xf32, "register">, vector<5xf32>
-        %s = arith.addf %o, %a : vector<5xf32>
-        loop.store %s, %acc[0] : memref<8xf32, "register">, vector<5xf32>
-      }
-      %b = loop.load %x[21] : memref<22xf32>
-      %p = loop.load %acc[0] : memref<8xf32, "register">
-      %t = arith.addf %p, %b : f32
-      loop.store %t, %acc[0] : memref<8xf32, "register">
-      %r = loop.load %acc[0] : memref<8xf32, "register">, vector<8xf32>
-      loop.store %r, %y[0] : memref<8xf32>, vector<8xf32>
-      func.return
-    }"""
-    x, y = normal(22), np.zeros(8, "f")
-    run(text, "k", x, y)
-    wanted = x[:8].astype(float)
-    wanted[:5] += x[8:13].astype(float) + x[13:18]
-    wanted[0] += x[21]
-    np.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-6)
-
-
 def test_a_register_written_in_a_branch_keeps_its_value_when_the_branch_is_not_taken():
     text = """
     func.func @k(%x: memref<8xi32>, %y: memref<2xi32>) {
