@@ -39,7 +39,9 @@ def make_parser() -> FlagParser:
     parser.add_argument("--version", action="version", version=f"nn-opt {__version__}")
     _add_switches(parser)
     _add_dumps(parser)
+    _add_changes(parser)
     _add_values(parser)
+    _add_reports(parser)
     _add_messages(parser)
     _add_debugging(parser)
     return parser
@@ -98,6 +100,9 @@ def _add_dumps(parser: argparse.ArgumentParser) -> None:
             const=ALL,
             help=f"... {when} every pass",
         )
+
+
+def _add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--print-ir-after-change",
         dest="print_after_change",
@@ -147,6 +152,10 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     kernels = ("opencl", "cuda", "metal", "wgsl", "ptx", "spirv")
     languages = ("mlir", "llvm-ir", "c", "js", *kernels, "launch-plan")
     add("--emit", choices=languages, default="mlir", help="what to print")
+
+
+def _add_reports(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--remarks",
         metavar="REGEX",
