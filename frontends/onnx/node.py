@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto, TypeProto
 from xdsl.ir import Attribute, Block, SSAValue
 
 from nn_opt.dialects import graph
@@ -112,6 +112,10 @@ class Attributes:
     def tensor(self, name: str) -> TensorProto | None:
         found = self._find(name)
         return None if found is None else found.t
+
+    def sparse(self, name: str) -> SparseTensorProto | None:
+        found = self._find(name)
+        return None if found is None else found.sparse_tensor
 
 
 class Inline(Protocol):

@@ -23,6 +23,7 @@ from nn_opt.frontends.onnx.node import (
     reshaped,
     scalar_like,
 )
+from nn_opt.frontends.onnx.sparse import dense
 from nn_opt.frontends.onnx.table import Request, converts
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
 from nn_opt.ir.types import shape_of
@@ -42,7 +43,7 @@ def size(node: Node) -> Results:
 
 
 def _constant_refusal(request: Request) -> str:
-    for name in ("sparse_value", "value_string", "value_strings"):
+    for name in ("value_string", "value_strings"):
         if name in request.attrs:
             return f"constant given by {name}"
     return ""
@@ -53,6 +54,10 @@ def constant_node(node: Node) -> Results:
     tensor = node.attrs.tensor("value")
     if tensor is not None:
         return constant(node.read_tensor(tensor))
+    sparse = node.attrs.sparse("sparse_value")
+    if sparse is not None:
+        values, indices = node.read_tensor(sparse.values), node.read_tensor(sparse.indices)
+        return constant(dense(values, indices, sparse.dims))
     for name, value in (
         ("value_float", np.float32(node.attrs.float("value_float"))),
         ("value_int", np.int64(node.attrs.int("value_int"))),

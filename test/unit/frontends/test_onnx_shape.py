@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from onnx_rows import Row, ints, noise
+from onnx import SparseTensorProto, helper, numpy_helper
+from onnx_rows import Row, ints, noise, reals
+from onnx_text import Array, at_graph_level, parse
+
+from nn_opt.frontends.onnx.node import BadNode
+from nn_opt.frontends.onnx.sparse import dense
 
 x = noise(2, 3, 4)
 INT64 = "int64[] y"
@@ -73,3 +80,31 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_agrees_with_onnxruntime(row: Row) -> None:
     row.check()
+
+
+@pytest.mark.parametrize("places", [[1, 5], [[0, 1], [1, 2]]])
+def test_sparse_constants(places: list[Any]):
+    values = numpy_helper.from_array(reals(2, -3), "values")
+    indices = numpy_helper.from_array(np.asarray(places, np.int64), "indices")
+    got = constant_of(helper.make_sparse_tensor(values, indices, [2, 3]))
+    assert got.tolist() == [[0, 2, 0], [0, 0, -3]]
+
+
+@pytest.mark.parametrize(
+    ("places", "complaint"),
+    [
+        ([1, 6], "an index lies outside of the shape [2, 3]"),
+        ([1], "values of shape [2] at indices of shape [1]"),
+    ],
+)
+def test_sparse_constants_that_do_not_fit(places: list[int], complaint: str):
+    with pytest.raises(BadNode) as error:
+        dense(reals(2, -3), ints(*places), [2, 3])
+    assert str(error.value) == complaint
+
+
+def constant_of(sparse: SparseTensorProto) -> Array:
+    """Return what zeros and the constant make together."""
+    model = parse("g (float[2,3] x) => (float[] y) { y = Add(x, c) }")
+    model.graph.node.insert(0, helper.make_node("Constant", [], ["c"], sparse_value=sparse))
+    return at_graph_level(model, {"x": np.zeros((2, 3), np.float32)})[0]
