@@ -141,13 +141,15 @@ class Builder:
             require_runnable(self._target)
         elif profile:
             refuse_profile(engine)
+        if self._manifest.hosted:
+            return self._stages.planned()
         key = key_of([self._content, json.dumps([shapes, profile])])
         known = self._cache.load(key)
         if known is not None and known.manifest.cut:
             return self._stages.known(shapes, key, known.manifest.cut)
         try:
             return self.load(known or self.build(key, partial(self._module, shapes), profile))
-        except _needs_value() as need:
+        except _needs() as need:
             return self._stages.cut(shapes, key, need)
 
     @property
@@ -162,7 +164,8 @@ class Builder:
         from nn_opt.staged.program import Stages
 
         assert self._manifest is not None, "the signature comes first"
-        return Stages(self, self._content, self._manifest, self._origin.prepared)
+        model = partial(self._origin.prepared, host=self._manifest.hosted)
+        return Stages(self, self._content, self._manifest, model)
 
     def fetch(self, key: str) -> Artifact | None:
         """Return what the cache has of a key."""
@@ -236,11 +239,11 @@ class Builder:
         return self._origin.module(self._dims, named)
 
 
-def _needs_value() -> type[Exception]:
-    """Return what the importer raises for a value that a run gives; only errors import it."""
-    from nn_opt.frontends.onnx.evaluation import NeedsValue
+def _needs() -> tuple[type[Exception], ...]:
+    """Return what the importer raises for what takes stages; only errors import it."""
+    from nn_opt.frontends.onnx.evaluation import NeedsHost, NeedsValue
 
-    return NeedsValue
+    return NeedsValue, NeedsHost
 
 
 def require_runnable(target: str) -> None:

@@ -41,8 +41,11 @@ class Origin(Protocol):
         """Return the model as IR, all sizes known."""
         ...
 
-    def prepared(self) -> Model:
-        """Return the ONNX model, to be cut; there is none if `module` raises no NeedsValue."""
+    def prepared(self, *, host: bool) -> Model:
+        """Return the ONNX model, to be cut; `host` may run nodes of it.
+
+        There is none if `module` never raises NeedsValue.
+        """
         ...
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:
@@ -106,14 +109,19 @@ class Onnx:
 
     def signature(self, dims: Dims, shapes: ShapeMap) -> Manifest:
         from nn_opt.frontends.onnx import describe_inputs, describe_outputs, read_model
+        from nn_opt.staged.host.kinds import is_hosted
 
         model = self._model = read_model(self.source)
-        specs = describe_inputs(model)
+        host = is_hosted(model)
+        specs = describe_inputs(model, host=host)
         _check_names(model, specs, dims, shapes)
         inputs = tuple(_tensor_info(spec, dims, shapes.get(spec.name)) for spec in specs)
-        outputs = tuple(_tensor_info(spec, dims, None) for spec in describe_outputs(model))
+        outputs = tuple(
+            _tensor_info(spec, dims, None) for spec in describe_outputs(model, host=host)
+        )
         names = sorted(set(_external_names(model.proto.graph)))
-        return Manifest(inputs, outputs, external=self.beside(names) if names else None)
+        external = self.beside(names) if names else None
+        return Manifest(inputs, outputs, external=external, hosted=host)
 
     def module(self, dims: Dims, shapes: ShapeMap) -> ModuleOp:
         from nn_opt.frontends.onnx import import_model
@@ -121,10 +129,14 @@ class Onnx:
         model, self._model = self._model, None
         return import_model(model or self.source, dims, shapes)
 
-    def prepared(self) -> Model:
+    def prepared(self, *, host: bool) -> Model:
         from nn_opt.frontends.onnx.importer import prepared
 
-        return prepared(self.source)
+        if not host:
+            return prepared(self.source)
+        from nn_opt.staged.host import HOST_OPS
+
+        return prepared(self.source, HOST_OPS)
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         folder = self.source.parent if isinstance(self.source, Path) else Path()
@@ -149,7 +161,7 @@ def _tensor_info(spec: InputSpec, dims: Dims, given: Sequence[int] | None) -> Te
         # an unnamed size gets a name of its own, so that it equals no other
         named = [f"{spec.name}.{k}" if s is None else s for k, s in enumerate(spec.shape)]
         shape = tuple(dims.get(s, s) if isinstance(s, str) else s for s in named)
-    return TensorInfo(spec.name, shape, spec.dtype)
+    return TensorInfo(spec.name, shape, spec.dtype, spec.kind)
 
 
 def _external_names(graph: Any) -> Iterator[str]:
@@ -191,7 +203,7 @@ class _Ir:
         module = self.module(dims, shapes) if shapes else self.read()
         return signature_of(module)
 
-    def prepared(self) -> Model:
+    def prepared(self, *, host: bool) -> Model:
         raise AssertionError("IR needs no values of a run")
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:

@@ -70,7 +70,8 @@ def _bind_any(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> list
     if len(values) != len(infos) or any(info.name not in values for info in infos):
         _refuse_names(infos, values)
     arrays = [_input(info, values[info.name]) for info in infos]
-    if any(array.shape != info.shape for array, info in zip(arrays, infos, strict=True)):
+    pairs = list(zip(infos, arrays, strict=True))
+    if any(info.shape is not None and array.shape != info.shape for info, array in pairs):
         _check_sizes(infos, arrays)
     return arrays
 
@@ -85,7 +86,9 @@ def _refuse_names(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> 
     raise ValueError(f"missing input {'; '.join(missing)}")
 
 
-def _input(info: TensorInfo, value: object) -> Array:
+def _input(info: TensorInfo, value: object) -> Any:
+    if info.kind != "tensor":
+        return _held(info, value, info.kind)
     array = _as_array(value, info.dtype)
     if array.dtype is not info.dtype and array.dtype != info.dtype:
         raise TypeError(
@@ -93,6 +96,22 @@ def _input(info: TensorInfo, value: object) -> Array:
             f" expected {info.dtype.name}"
         )
     return _row_major(array)
+
+
+def _held(info: TensorInfo, value: Any, kind: str) -> Any:
+    """Return an input that is no tensor of numbers: a list, None, or an array of strings."""
+    if kind.startswith("optional "):
+        return None if value is None else _held(info, value, kind.removeprefix("optional "))
+    if kind.startswith("sequence of "):
+        if not isinstance(value, list | tuple):
+            name = type(value).__name__
+            raise TypeError(f"input {info.name!r} is a {name}, expected a list: {info}")
+        inner = kind.removeprefix("sequence of ")
+        return [_held(info, item, inner) for item in cast("Sequence[object]", value)]
+    if value is None:
+        raise TypeError(f"input {info.name!r} is None, expected {info}")
+    array = np.asarray(value, object if kind == "string" else None)
+    return array if kind == "string" else _input(TensorInfo(info.name, None, info.dtype), array)
 
 
 def _as_array(value: object, dtype: np.dtype[Any]) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = 1  # raise when the meaning of a field changes
+FORMAT = 2  # raise when the meaning of a field changes
 OF_NUMPY = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64"),
@@ -31,14 +31,22 @@ class ManifestError(Exception):
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """One input or output of a model; unknown sizes are names, and None is an unknown rank."""
+    """One input or output of a model; unknown sizes are names, and None is an unknown rank.
+
+    kind: "tensor"; or "string", a tensor of objects; or of what it is a "sequence of ", a list, or
+    an "optional ", which may be None.
+    """
 
     name: str
     shape: tuple[Dim, ...] | None
     dtype: np.dtype[Any]
+    kind: str = "tensor"
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype.name}{shape_text(self.shape)}"
+        if self.kind == "tensor":
+            return f"{self.name}: {self.dtype.name}{shape_text(self.shape)}"
+        of = "" if self.dtype.hasobject else f" of {self.dtype.name}"
+        return f"{self.name}: {self.kind}{of}"
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -92,6 +100,7 @@ class Manifest:
     external: Mapping[str, str] | None = None  # weight files beside the model: name to SHA-256
     object_sizes: tuple[int, ...] = ()  # bytes of each object file in the code; () for one
     launches: int = 0  # kernels that a call launches on a device
+    hosted: bool = False  # whether the host runs nodes of the model, between programs
     cut: str = ""  # where a model is cut that needs values of a run, as JSON; "" for a program
 
     @property
@@ -123,7 +132,7 @@ def to_json(manifest: Manifest) -> bytes:
     """Return the manifest as JSON."""
     record = asdict(manifest) | {"format": FORMAT}
     for key in ("inputs", "outputs"):
-        record[key] = [[i.name, i.shape, i.dtype.name] for i in getattr(manifest, key)]
+        record[key] = [[i.name, i.shape, i.dtype.name, i.kind] for i in getattr(manifest, key)]
     return json.dumps(record, sort_keys=True).encode()
 
 
@@ -151,11 +160,11 @@ def from_json(text: bytes) -> Manifest:
     return manifest
 
 
-def _tensor(name: str, shape: list[Dim] | None, dtype: str) -> TensorInfo:
+def _tensor(name: str, shape: list[Dim] | None, dtype: str, kind: str) -> TensorInfo:
     sizes_fit = all(isinstance(d, str) or (type(d) is int and d >= 0) for d in shape or ())
-    if type(name) is not str or not sizes_fit:
+    if type(name) is not str or type(kind) is not str or not sizes_fit:
         raise ManifestError(f"not a tensor: {name!r} {shape!r}")
-    return TensorInfo(name, None if shape is None else tuple(shape), dtype_named(dtype))
+    return TensorInfo(name, None if shape is None else tuple(shape), dtype_named(dtype), kind)
 
 
 def _check_types(manifest: Manifest) -> None:
@@ -167,7 +176,7 @@ def _check_types(manifest: Manifest) -> None:
     for name, value in sizes:
         if not (type(value) is int and 0 <= value < 1 << 48):
             raise ManifestError(f"{name} is {value!r}, expected a number of bytes")
-    if type(manifest.cut) is not str:
+    if type(manifest.cut) is not str or type(manifest.hosted) is not bool:
         raise ManifestError(f"cut is {manifest.cut!r}, expected a text")
     if type(manifest.launches) is not int or manifest.launches < 0:
         raise ManifestError(f"launches is {manifest.launches!r}, expected a number of launches")

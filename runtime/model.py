@@ -91,7 +91,9 @@ class Model:
         self._latest: Shapes | None = None
         self._only: Program | None = None  # where the sizes of all inputs are known
         self._names = [info.name for info in self.outputs]
-        if manifest.is_static:
+        if manifest.hosted:
+            self._only = self._at((), self._programs)
+        elif manifest.is_static:
             shapes = tuple(info.sizes for info in manifest.inputs)
             self._only = self._at(shapes, self._programs)
             self.outputs = self._only.manifest.outputs
@@ -198,7 +200,7 @@ class Model:
         found: list[Specialization] = []
         for shapes, program in self._programs.items():
             if isinstance(program, Staged):
-                found += program.specializations()
+                found += program.specializations()  # what ran of it
             else:
                 found.append(Specialization(dict(zip(names, shapes, strict=True)), {}))
         return tuple(found)

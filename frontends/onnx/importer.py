@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Any
@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.frontends.onnx.baking import baked
+from nn_opt.frontends.onnx.bounded import bounded
 from nn_opt.frontends.onnx.branches import is_if, key_of, names_in, taken_branch
 from nn_opt.frontends.onnx.converters import CONVERTERS
 from nn_opt.frontends.onnx.evaluation import Evaluator, NeedsHost, NeedsValue, Varies
@@ -75,16 +76,17 @@ def import_model(
     return import_part(model, specs)
 
 
-def prepared(source: Source) -> Model:
+def prepared(source: Source, host: Container[str] = ()) -> Model:
     """Return a model that is checked and has no calls of functions.
 
+    `host` are operators that may be there, since the host runs them.
     Raises: DiagnosticError if it is broken or unsupported.
     """
     model = read_model(source)
     check_opset(model)
-    require_supported(model)
+    require_supported(model, host)
     check_model(model)
-    return _expanded(model)
+    return bounded(_expanded(model, host))
 
 
 def import_part(model: Model, inputs: Sequence[InputSpec]) -> ModuleOp:
@@ -127,11 +129,11 @@ class Places:
         return named(name, self.file)
 
 
-def _expanded(model: Model) -> Model:
+def _expanded(model: Model, host: Container[str]) -> Model:
     """Return the model without calls; what their bodies hold is checked like the rest."""
     expanded = without_functions(model)
     if expanded is not model:
-        require_supported(expanded)
+        require_supported(expanded, host)
     return expanded
 
 

@@ -109,6 +109,10 @@ class Attributes:
             raise BadNode(f"attribute '{name}' is missing")
         return found.g
 
+    def type(self, name: str) -> TypeProto | None:
+        found = self._find(name)
+        return None if found is None else found.tp
+
     def tensor(self, name: str) -> TensorProto | None:
         found = self._find(name)
         return None if found is None else found.t

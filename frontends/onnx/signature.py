@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import ValueInfoProto
+from onnx import TensorProto, TypeProto, ValueInfoProto
 
 from nn_opt.frontends.onnx.reader import Model, Source, read_model
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
@@ -16,13 +16,18 @@ from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
 MAX_ELEMENTS = 2**40  # a tensor beyond a tera-element is a mistake in the model, not a wish
 
 
+TENSOR, STRING = "tensor", "string"  # kinds of values: of numbers, of strings
+SEQUENCE, OPTIONAL = "sequence of ", "optional "  # what other kinds begin with
+
+
 @dataclass(frozen=True)
 class InputSpec:
-    """A declared tensor; a size is a number, a symbol or None; the shape may be undeclared."""
+    """A declared value; a size is a number, a symbol or None; the shape may be undeclared."""
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int | str | None, ...] | None
+    kind: str = TENSOR
 
     @property
     def is_static(self) -> bool:
@@ -36,34 +41,64 @@ class InputSpec:
         return tuple(size for size in self.shape or () if isinstance(size, int))
 
 
-def describe_inputs(source: Source) -> list[InputSpec]:
-    """Return the inputs that a caller has to give: those without a weight of their name."""
+def kind_of_type(declared: TypeProto) -> str:
+    """Return of what kind values of a type are; one that is not declared is a tensor's."""
+    match declared.WhichOneof("value"):
+        case "sequence_type":
+            return SEQUENCE + kind_of_type(declared.sequence_type.elem_type)
+        case "optional_type":
+            return OPTIONAL + kind_of_type(declared.optional_type.elem_type)
+        case "tensor_type":
+            is_text = declared.tensor_type.elem_type == TensorProto.STRING
+            return STRING if is_text else TENSOR
+        case None:
+            return TENSOR
+        case other:
+            return other.removesuffix("_type")
+
+
+def describe_inputs(source: Source, *, host: bool = False) -> list[InputSpec]:
+    """Return the inputs that a caller has to give: those without a weight of their name.
+
+    Raises: DiagnosticError for what is no tensor of numbers, unless the `host` takes it.
+    """
     model = read_model(source)
     weights = {tensor.name for tensor in model.proto.graph.initializer}
-    return _specs(model, (value for value in model.proto.graph.input if value.name not in weights))
+    values = (value for value in model.proto.graph.input if value.name not in weights)
+    return [_spec(model, value, host) for value in values]
 
 
-def describe_outputs(source: Source) -> list[InputSpec]:
-    """Return the outputs as the model declares them."""
+def describe_outputs(source: Source, *, host: bool = False) -> list[InputSpec]:
+    """Return the outputs as the model declares them; `host` as for inputs."""
     model = read_model(source)
-    return _specs(model, model.proto.graph.output)
+    return [_spec(model, value, host) for value in model.proto.graph.output]
 
 
-def _specs(model: Model, values: Iterable[ValueInfoProto]) -> list[InputSpec]:
-    specs: list[InputSpec] = []
-    for value in values:
-        kind = value.type.WhichOneof("value")
-        if kind not in ("tensor_type", None):
-            raise model.error(f"'{value.name}' is a {kind.removesuffix('_type')}, not a tensor")
-        tensor = value.type.tensor_type
-        if tensor.elem_type not in ELEMENT_DTYPES:
-            raise model.error(
-                f"'{value.name}' has elements of {type_name(tensor.elem_type)},"
-                " which is not supported"
-            )
-        shape = tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
-        specs.append(InputSpec(value.name, ELEMENT_DTYPES[tensor.elem_type], shape))
-    return specs
+def _spec(model: Model, value: ValueInfoProto, host: bool) -> InputSpec:
+    kind = kind_of_type(value.type)
+    if kind not in (TENSOR, STRING) and not host:
+        raise model.error(f"'{value.name}' is a {kind.split()[0]}, not a tensor")
+    tensor = _tensor_type(value.type)
+    if tensor.elem_type not in ELEMENT_DTYPES and not (host and kind.endswith(STRING)):
+        raise model.error(
+            f"'{value.name}' has elements of {type_name(tensor.elem_type)}, which is not supported"
+        )
+    shape = tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
+    if kind not in (TENSOR, STRING):
+        shape = None
+    dtype = ELEMENT_DTYPES.get(tensor.elem_type, np.dtype(object))
+    return InputSpec(value.name, dtype, shape, kind)
+
+
+def _tensor_type(declared: TypeProto) -> TypeProto.Tensor:
+    """Return the type of tensors that a value is made of."""
+    match declared.WhichOneof("value"):
+        case "sequence_type":
+            return _tensor_type(declared.sequence_type.elem_type)
+        case "optional_type":
+            return _tensor_type(declared.optional_type.elem_type)
+        case _:
+            return declared.tensor_type
 
 
 def _size(dim: Any) -> int | str | None:

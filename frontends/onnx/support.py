@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, defs
 
+from nn_opt.frontends.onnx.bounded import is_bounded
 from nn_opt.frontends.onnx.branches import is_if
 from nn_opt.frontends.onnx.functions import is_defined_by_others
 from nn_opt.frontends.onnx.node import Attributes
@@ -22,8 +23,11 @@ def operator_key(node: NodeProto) -> tuple[str, str]:
     return ("" if node.domain in MAIN_DOMAINS else node.domain), node.op_type
 
 
-def require_supported(model: Model) -> None:
-    """Raise one diagnostic that lists every unsupported node that some output needs."""
+def require_supported(model: Model, host: Container[str] = ()) -> None:
+    """Raise one diagnostic that lists every unsupported node that some output needs.
+
+    `host` are operators that run on the host where the importer has no converter.
+    """
     functions = {(function.domain, function.name): function for function in model.proto.functions}
     graph = model.proto.graph
     problems: list[str] = []
@@ -32,7 +36,7 @@ def require_supported(model: Model) -> None:
     visited: set[tuple[str, str]] = set()
     for node, label in pending:
         called = (node.domain, node.op_type)
-        if is_defined_by_others(node):
+        if is_defined_by_others(node) or (node.op_type in host and not operator_key(node)[0]):
             continue
         if called not in functions:
             problems += (_line(model, node, label, why) for why in reasons(model, node))
@@ -41,13 +45,15 @@ def require_supported(model: Model) -> None:
             body = functions[called].node
             inner = ((n, f"{label}/{node_label(n, i)}") for i, n in enumerate(body))
             pending.extend(inner)  # the loop goes on through what is appended
-    problems += _weight_problems(graph)
+    problems += [] if host else _weight_problems(graph)
     if problems:
         raise model.error(_listing(problems), hint=f"{len(CONVERTERS)} operators are supported")
 
 
 def reasons(model: Model, node: NodeProto) -> Iterator[str]:
     """Yield why a node has no converter; nothing if it has one."""
+    if is_bounded(node):
+        return
     if is_if(node):
         return  # its branches are looked at once it is known which of them is taken
     key = operator_key(node)

@@ -41,13 +41,13 @@ def _cut(
     model: Model, graph: GraphProto, whole: Part, wanted: Sequence[str], given: set[str]
 ) -> tuple[Part, Part]:
     """Return the part that computes `wanted`, and the rest, to which `given` is given."""
-    before = _closure(graph, wanted, set(whole.inputs))
+    before = closure(graph, wanted, set(whole.inputs))
     made = {name for node in before.nodes for name in node.output if name}
-    static = _static_names(graph, model)
+    static = static_names(graph, model)
     passed = (made - static) | given | set(whole.inputs)
     missing = [name for name in whole.outputs if name not in made | given]
     missing = [name for name in missing if name not in whole.inputs]
-    after = _closure(graph, missing, passed)
+    after = closure(graph, missing, passed)
     handed = [n for n in after.read if n in made and n not in given]
     outputs = [n for n in (*wanted, *handed, *whole.outputs) if n in made]
     first = Part(tuple(before.read), tuple(dict.fromkeys(outputs)))
@@ -64,7 +64,8 @@ class Closure:
     read: list[str]
 
 
-def _closure(graph: GraphProto, wanted: Iterable[str], given: set[str]) -> Closure:
+def closure(graph: GraphProto, wanted: Iterable[str], given: set[str]) -> Closure:
+    """Return what some values take, given others."""
     needed = set(wanted)
     read = [name for name in dict.fromkeys(wanted) if name in given]
     nodes: list[NodeProto] = []
@@ -80,7 +81,7 @@ def _closure(graph: GraphProto, wanted: Iterable[str], given: set[str]) -> Closu
     return Closure(nodes[::-1], places[::-1], list(dict.fromkeys(read)))
 
 
-def _static_names(graph: GraphProto, model: Model) -> set[str]:
+def static_names(graph: GraphProto, model: Model) -> set[str]:
     """Return the values that hang on weights and sizes alone."""
     static = set(model.initializers)
     for node in graph.node:
@@ -97,17 +98,17 @@ def part_of(
     """Return a part of a model that was cut; `weights` are the values it holds as constants."""
     whole = with_branches(model, cut.choices)
     given = {*part.inputs, *(weights or {})}
-    return _selected(whole, part.outputs, given, weights or {})
+    return selected(whole, part.outputs, given, weights or {})
 
 
-def _selected(
+def selected(
     model: Model, outputs: Sequence[str], given: set[str], weights: Mapping[str, TensorProto]
 ) -> Model:
     """Return the nodes that outputs take; those of which something is given compute it not."""
     graph = model.proto.graph
-    found = _closure(graph, outputs, given)
+    found = closure(graph, outputs, given)
     part = GraphProto(name=graph.name)
-    part.output.extend(ValueInfoProto(name=name) for name in outputs)
+    part_outputs(part, outputs)
     for place, node in zip(found.places, found.nodes, strict=True):
         part.node.append(node)
         copy = part.node[-1]
@@ -117,6 +118,11 @@ def _selected(
                 copy.output[position] = ""
     origins = [model.origins[place] if model.origins else place for place in found.places]
     return _with_nodes(model, part, weights, origins)
+
+
+def part_outputs(graph: GraphProto, names: Sequence[str]) -> None:
+    """State the outputs of a graph; their types are found when it is imported."""
+    graph.output.extend(ValueInfoProto(name=name) for name in names)
 
 
 def with_branches(model: Model, choices: Mapping[str, bool]) -> Model:

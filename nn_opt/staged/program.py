@@ -11,16 +11,8 @@ from numpy.typing import NDArray
 from nn_opt.runtime.manifest import Manifest
 from nn_opt.runtime.specialization import Specialization
 from nn_opt.staged.cuts import Cut, Part
-from nn_opt.staged.regions import (
-    Compiled,
-    Compiler,
-    CutStep,
-    Region,
-    Shapes,
-    Shop,
-    Step,
-    Values,
-)
+from nn_opt.staged.regions import Compiler, Region, Shapes, Shop, Step, Values, step_of
+from nn_opt.staged.ways import ways
 
 if TYPE_CHECKING:
     from nn_opt.frontends.onnx.reader import Model
@@ -36,27 +28,36 @@ class Stages:
     ) -> None:
         names = [tuple(i.name for i in infos) for infos in (declared.inputs, declared.outputs)]
         self._declared = declared
-        self._region = Region(Shop(compiler), key, Part(*names), model)
+        self._part = Part(*names)
+        self._region = Region(Shop(compiler), key, self._part, model)
 
     def known(self, shapes: Shapes, key: str, cut: str) -> StagedProgram:
         """Return what runs for inputs of these shapes, cut as the cache says."""
-        return self._program(shapes, CutStep(self._region, key, Cut.from_json(cut)))
+        return self._program(shapes, step_of(self._region, key, Cut.from_json(cut)))
 
     def cut(self, shapes: Shapes, key: str, need: Exception) -> StagedProgram:
         """Return what runs for inputs of these shapes, cut before what needs a value."""
         return self._program(shapes, self._region.cut_for(key, need))
 
+    def planned(self) -> StagedProgram:
+        """Return what runs a model of which the host runs some nodes, for any inputs."""
+        from nn_opt.staged.plan import Plan
+
+        region = self._region
+        kinds = {info.name: info.kind for info in self._declared.inputs}
+        return self._program((), Plan(region.shop, region.key, region.model, self._part, kinds))
+
     def _program(self, shapes: Shapes, step: Step) -> StagedProgram:
-        return StagedProgram(self._declared, shapes, self._region, step)
+        return StagedProgram(self._declared, shapes, self._region.shop, step)
 
 
 class StagedProgram:
     """What runs a model for one set of shapes of its inputs, one program after the other."""
 
-    def __init__(self, declared: Manifest, shapes: Shapes, region: Region, step: Step) -> None:
+    def __init__(self, declared: Manifest, shapes: Shapes, shop: Shop, step: Step) -> None:
         self._declared = declared
         self._shapes = shapes
-        self._region = region
+        self._shop = shop
         self._step = step
         self._inputs = [info.name for info in declared.inputs]
         self._outputs = [info.name for info in declared.outputs]
@@ -76,7 +77,7 @@ class StagedProgram:
     @property
     def manifest(self) -> Manifest:
         """What the programs that ran so far say of themselves, together."""
-        parts = [program.manifest for _, program in self._region.shop.programs.items()]
+        parts = [program.manifest for _, program in self._shop.programs.items()]
         return replace(
             self._declared,
             kernels=tuple(kernel for part in parts for kernel in part.kernels),
@@ -87,17 +88,7 @@ class StagedProgram:
 
     def specializations(self) -> Iterator[Specialization]:
         """Yield every way through the model that was compiled for these shapes."""
-        shapes = dict(zip(self._inputs, self._shapes, strict=True))
-        for baked, stages in _ways(self._step, {}):
-            yield Specialization(shapes, {k: v.tolist() for k, v in baked.items()}, stages)
-
-
-def _ways(step: Step, baked: dict[str, Array]) -> Iterator[tuple[dict[str, Array], int]]:
-    if isinstance(step, Compiled):
-        yield baked, 1
-    if isinstance(step, CutStep):
-        before = 0 if step.first is None else 1
-        for _, rest in step.rests.items():
-            for _, following in rest.steps.items():
-                for found, stages in _ways(following, dict(rest.baked)):
-                    yield found, stages + before
+        shapes = dict(zip(self._inputs, self._shapes, strict=False))
+        for way in ways(self._step):
+            values = {name: array.tolist() for name, array in way.baked.items()}
+            yield Specialization(shapes, values, way.stages, way.host)

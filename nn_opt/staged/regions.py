@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from nn_opt.frontends.onnx.reader import Model
+    from nn_opt.staged.plan import HostStep
 
 Array = NDArray[Any]
 Values = dict[str, Any]  # what is computed so far, by name: arrays, lists of them, or None
@@ -112,16 +113,16 @@ class Region:
         key = key_of([self.key, json.dumps([info.sizes for info in inputs])])
         known = self.shop.compiler.fetch(key)
         if known is not None and known.manifest.cut:
-            return CutStep(self, key, Cut.from_json(known.manifest.cut))
+            return step_of(self, key, Cut.from_json(known.manifest.cut))
         return self._compiled(key, inputs, known)
 
     def _compiled(self, key: str, inputs: Sequence[TensorInfo], known: Artifact | None) -> Step:
-        from nn_opt.frontends.onnx.evaluation import NeedsValue
+        from nn_opt.frontends.onnx.evaluation import NeedsHost, NeedsValue
 
         step = Compiled(self, key, inputs)
         try:
             step.load(known)
-        except NeedsValue as need:
+        except (NeedsValue, NeedsHost) as need:
             return self.cut_for(key, need)
         return step
 
@@ -136,14 +137,18 @@ class Region:
         return import_part(self.model, [InputSpec(i.name, i.dtype, i.sizes) for i in inputs])
 
     def cut_for(self, key: str, need: Any) -> Step:
-        """Return the step that computes a value first, and then what needs it."""
-        from nn_opt.staged.cutting import cut_at_value
+        """Return the step that computes a value first, or runs a node, then what needs it."""
+        from nn_opt.frontends.onnx.evaluation import NeedsHost
+        from nn_opt.staged.cutting import cut_at_node, cut_at_value
 
-        if need.value in self.baked:
+        if isinstance(need, NeedsHost):
+            cut = cut_at_node(self.model, self.part, need.node, need.choices)
+        elif need.value in self.baked:
             raise need
-        cut = cut_at_value(self.model, self.part, need.value, need.choices)
+        else:
+            cut = cut_at_value(self.model, self.part, need.value, need.choices)
         self.shop.compiler.keep_cut(key, cut.to_json())
-        return CutStep(self, key, cut)
+        return step_of(self, key, cut)
 
 
 class Compiled:
@@ -178,6 +183,49 @@ class Compiled:
             return self._programs.keep(self._key, compiler.load(artifact))
 
 
+def step_of(region: Region, key: str, cut: Cut) -> Step:
+    """Return what a region does that is cut."""
+    return HostCut(region, key, cut) if cut.node else CutStep(region, key, cut)
+
+
+def part_region(
+    region: Region, key: str, cut: Cut, part: Part, baked: Mapping[str, Array] | None = None
+) -> Region:
+    """Return a part of a region that is cut; `baked` are the values it gets as constants."""
+
+    def model() -> Model:
+        from nn_opt.frontends.onnx.baking import weight_of
+        from nn_opt.staged.cutting import part_of
+
+        weights = {name: weight_of(name, array) for name, array in (baked or {}).items()}
+        return part_of(region.model, cut, part, weights)
+
+    return Region(region.shop, key, part, model, {**region.baked, **(baked or {})})
+
+
+class HostCut:
+    """Values are computed, then the host runs a node, and then the rest goes on."""
+
+    def __init__(self, region: Region, key: str, cut: Cut) -> None:
+        stamps = [key_of([key, name]) for name in ("first", "node", "rest")]
+        self.first = part_region(region, stamps[0], cut, cut.first) if cut.first else None
+        self.rest = part_region(region, stamps[2], cut, cut.rest)
+        self._region, self._cut, self._stamp = region, cut, stamps[1]
+
+    @cached_property
+    def host(self) -> HostStep:
+        """The node; what runs it is made when it is reached."""
+        from nn_opt.staged.plan import host_step
+
+        return host_step(self._region, self._cut, self._stamp)
+
+    def run(self, values: Values, threads: int) -> Region:
+        if self.first is not None:
+            self.first.run(values, threads)
+        self.host.run(values, threads)
+        return self.rest
+
+
 class CutStep:
     """A value is computed, then goes on what is compiled for its bits."""
 
@@ -185,16 +233,9 @@ class CutStep:
         self.region = region
         self.cut = cut
         self._key = key
-        self.first = self._first(cut.first) if cut.first else None
+        first = key_of([key, "first"])
+        self.first = part_region(region, first, cut, cut.first) if cut.first else None
         self.rests: Recent[tuple[Any, ...], Region] = Recent()
-
-    def _first(self, part: Part) -> Region:
-        def model() -> Model:
-            from nn_opt.staged.cutting import part_of
-
-            return part_of(self.region.model, self.cut, part)
-
-        return Region(self.region.shop, key_of([self._key, "first"]), part, model)
 
     def run(self, values: Values, threads: int) -> Region:
         if self.first is not None:
@@ -217,19 +258,5 @@ class CutStep:
                 f" {array.nbytes} bytes, more than {MAX_BAKED_BYTES}"
             )
         value = array.copy()
-
-        def model() -> Model:
-            from nn_opt.frontends.onnx.baking import weight_of
-            from nn_opt.staged.cutting import part_of
-
-            weights = {name: weight_of(name, value)}
-            return part_of(self.region.model, self.cut, self.cut.rest, weights)
-
         stamp = [self._key, "rest", value.dtype.str, json.dumps(value.shape), value.tobytes()]
-        baked = {**self.region.baked, name: value}
-        return Region(self.region.shop, key_of(stamp), self.cut.rest, model, baked)
-
-
-def programs_of(region: Region) -> Iterator[Program]:
-    """Yield all programs that a region and what follows it hold."""
-    yield from (program for _, program in region.shop.programs.items())
+        return part_region(self.region, key_of(stamp), self.cut, self.cut.rest, {name: value})
