@@ -199,7 +199,9 @@ def _mod(op: Any, x: Scalar, y: Scalar) -> Scalar:
         wrong = (rest ^ y).compare("lt", 0)
     if op.fmod is not None or not (x.is_float or x.is_signed):
         return rest
-    return (rest.compare("ne", 0) & wrong).select(rest + y, rest)
+    moved = wrong.select(rest + y, rest)
+    zero = y.compare("lt", 0).select(-0.0, y.like(0)) if y.is_float else rest
+    return rest.compare("eq", 0).select(zero, moved)
 
 
 def _shift(op: Any, x: Scalar, amount: Scalar) -> Scalar:
@@ -209,6 +211,10 @@ def _shift(op: Any, x: Scalar, amount: Scalar) -> Scalar:
         inside = inside & amount.compare("ge", 0)
     word = "shl" if op.direction.data == "left" else "shr"
     return inside.select(x.binary(word, inside.select(amount, 0)), 0)
+
+
+def _prelu(op: Any, x: Scalar, slope: Scalar) -> Scalar:
+    return x if is_unsigned(x.type) else x.compare("lt", 0).select(x * slope, x)
 
 
 def _where(op: Any, condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
@@ -237,7 +243,7 @@ BINARY: dict[str, Binary] = {
     "pow": _pow,
     "mod": _mod,
     "shift": _shift,
-    "prelu": lambda op, x, slope: x.compare("lt", 0).select(x * slope, x),
+    "prelu": _prelu,
     "equal": _compare("eq"),
     "less": _compare("lt"),
     "less_equal": _compare("le"),

@@ -20,14 +20,16 @@ def pairs(dtype: str) -> tuple[Array, Array]:
 
 
 def test_remainders_of_floats_are_exact():
-    """fmod is exact for any quotient, with the sign of the dividend even if it is zero."""
+    """Any quotient; fmod has the sign of the dividend, else that of the divisor, also of zeros."""
     with np.errstate(all="ignore"):
         singles, doubles = pairs("float32"), pairs("float64")
-        wanted = [np.fmod(*singles), np.fmod(*doubles)]
+        wanted = [np.fmod(*singles), np.fmod(*doubles), np.mod(*singles)]
     text = """
     g (float[19,19] a, float[19,19] b, double[19,19] c, double[19,19] d)
-      => (float[] y, double[] z) { y = Mod<fmod = 1>(a, b)  z = Mod<fmod = 1>(c, d) }"""
-    got = nn_opt.compile(parse(text), cache=False, threads=1)(*singles, *doubles)
+      => (float[] y, double[] z, float[] floor) {
+      y = Mod<fmod = 1>(a, b)  z = Mod<fmod = 1>(c, d)  floor = Mod(a, b)
+    }"""
+    got = nn_opt.compile(parse(text, 28), cache=False, threads=1)(*singles, *doubles)
     for ours, theirs in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(ours, theirs)
         zeros = theirs == 0
