@@ -20,6 +20,7 @@ OPTIMIZE_GRAPH = (
     "recognize-int8",  # integers stay integers; floats would be folded from them
     "canonicalize",  # fewer ops for the others to look at
     "fold-constants",  # weights that are transposed or computed by the model become weights
+    "simplify-scans",  # recurrences do what they can once, or for all steps
     "simplify-inference",  # BatchNorm and Dropout become arithmetic
     "recognize-gelu",  # formulas that have an op
     "combine-products",  # queries, keys and values at once
