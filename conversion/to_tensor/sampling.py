@@ -36,7 +36,8 @@ def convert_grid_sample(k: Lowering, op: graph.GridSampleOp) -> Array:
     """Places in elements; then sums of weighted neighbours, or the nearest one alone."""
     x, grid = k.array(op.x), k.array(op.grid)
     spatial, last = x.shape[2:], grid.rank - 1
-    dtype = _computed_in(x.dtype, grid.dtype)
+    nearest = op.mode.data == "nearest"
+    dtype = _computed_in(grid.dtype) if nearest else _computed_in(x.dtype, grid.dtype)
 
     def place(b: Body) -> Scalar:
         value = b.read(grid, b.par).cast(dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from nn_opt.frontends.onnx.bounded import DOMAIN, REWRITES
 from nn_opt.frontends.onnx.converters import CONVERTERS
 from nn_opt.frontends.onnx.functions import DEFINED_BY_OTHERS
 
@@ -14,17 +15,18 @@ else is refused before anything is compiled, in one message that lists all such 
 
 <!-- hidden python
 from onnx import TensorProto, helper, save
-node = helper.make_node("GridSample", ["x", "g"], ["y"], name="/warp")
+node = helper.make_node("Warp", ["x", "g"], ["y"], name="/warp", domain="com.acme")
 shape = lambda name, sizes: helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes)
 inputs = [shape("x", [1, 3, 8, 8]), shape("g", [1, 8, 8, 2])]
 graph = helper.make_graph([node], "warp", inputs, [shape("y", [1, 3, 8, 8])])
-save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), "warp.onnx")
+opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.acme", 1)]
+save(helper.make_model(graph, opset_imports=opsets), "warp.onnx")
 -->
 <!-- fails: 1 -->
 ```console
 $ nn-opt warp.onnx
 warp.onnx: error: 1 unsupported node(s):
-  node '/warp': ai.onnx.GridSample (opset 17): operator is not supported
+  node '/warp': com.acme.Warp (opset 1): operator is not supported
   hint: {len(CONVERTERS)} operators are supported
 ```
 
@@ -37,7 +39,9 @@ Written by `docs/generate.py` from the table of converters.
 def onnx_page() -> str:
     """Return the text of docs/onnx.md."""
     families: dict[str, list[str]] = {}
-    for (_, name), converter in CONVERTERS.items():
+    for (domain, name), converter in CONVERTERS.items():
+        if domain == DOMAIN and (name not in REWRITES or ("", name) in CONVERTERS):
+            continue  # what only rewritten models have
         text = f"{name}*" if converter.refusal else name
         families.setdefault(converter.convert.__module__, []).append(text)
     parts = [INTRODUCTION]

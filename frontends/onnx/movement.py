@@ -17,7 +17,6 @@ from nn_opt.frontends.onnx.node import (
     axis_in,
     check_count,
     constant,
-    int64s,
     rank_of,
     reshaped,
     scalar_like,
@@ -318,15 +317,3 @@ def reverse_sequence(node: Node) -> Results:
     index = index.T if time < batch else index
     index = np.broadcast_to(index.reshape(full), shape).astype(np.int64)
     return graph.GatherElementsOp(node[0], constant(index), time).result
-
-
-@converts("Compress")
-def compress(node: Node) -> Results:
-    """Gather of the places where a mask known at compile time is set."""
-    mask = node.known(1)
-    assert mask is not None
-    places = int64s(np.flatnonzero(mask).tolist())
-    if "axis" not in node.attrs:
-        return graph.GatherOp(reshaped(node[0], [math.prod(shape_of(node[0]))]), places, 0).result
-    axis = axis_in(node.attrs.int("axis"), rank_of(node[0]))
-    return graph.GatherOp(node[0], places, axis).result

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.bounded import DOMAIN
 from nn_opt.frontends.onnx.nn import Window, window_of
 from nn_opt.frontends.onnx.node import (
     I64,
@@ -73,9 +74,10 @@ def _regular_grid(spatial: Sequence[int], *, on_element: bool) -> Array:
 
 
 @converts("RoiAlign")
+@converts("RoiAlign", domain=DOMAIN)
 def roi_align(node: Node) -> Results:
-    """Opset 16 shifts regions by half an element; without a sampling ratio, operand 3 of the
-    rewritten node bounds the samples of a bin.
+    """Opset 16 shifts regions by half an element; without a sampling ratio, operand 3, which
+    `bounded` adds, is how many samples a bin takes at most.
     """
     attrs, ratio = node.attrs, node.attrs.int("sampling_ratio")
     half = attrs.choice(
@@ -83,30 +85,20 @@ def roi_align(node: Node) -> Results:
         "half_pixel" if node.version >= 16 else "output_half_pixel",
         {"half_pixel": True, "output_half_pixel": False},
     )
+    most = [ratio] if ratio > 0 else node.known_ints(3)
+    if most is None:
+        raise BadNode(f"sampling_ratio is {ratio}, expected at least 0")
     return graph.RoiAlignOp(
         node[0],
         node[1],
         node[2],
         [attrs.int("output_height", 1), attrs.int("output_width", 1)],
-        samples=ratio or _most_samples(node),
+        samples=most[0],
         mode=attrs.choice("mode", "avg", {"avg": "avg", "max": "max"}),
         scale=attrs.float("spatial_scale", 1.0),
         half_pixel=half,
         adaptive=not ratio,
     ).result
-
-
-def _most_samples(node: Node) -> int:
-    """Return how many samples a bin of the largest region takes along an axis, from its size.
-
-    A power of two, so that regions of other sizes seldom need another program.
-    """
-    rois = node.known(1)
-    assert rois is not None, "the schema asks for regions"
-    extents = (rois[:, 2:] - rois[:, :2]).astype(np.float64) * node.attrs.float("spatial_scale", 1)
-    bins = [node.attrs.int("output_width", 1), node.attrs.int("output_height", 1)]
-    most = float(np.max(extents / bins, initial=1))
-    return 1 << (math.ceil(most) - 1).bit_length()
 
 
 @converts("MaxRoiPool")

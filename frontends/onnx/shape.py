@@ -135,16 +135,6 @@ def _element(node: Node, index: int):
     return graph.SliceOp(node[2], [index], [1], [1]).result
 
 
-@converts("NonZero")
-def non_zero(node: Node) -> Results:
-    """Only of a compile-time value: the result's size depends on the data."""
-    array = node.known(0)
-    assert array is not None
-    if not array.shape:  # as NumPy once did, a scalar counts as a vector of one element
-        return constant(np.zeros((0, int(bool(array))), np.int64))
-    return constant(np.asarray(np.nonzero(array), np.int64))
-
-
 def _window(node: Node, weights: tuple[float, ...]) -> Array:
     """Return a sum of cosines, sum of (-1)^k * w_k * cos(2 pi k n / N)."""
     length = (node.known_ints(0) or [0])[0]

@@ -174,10 +174,10 @@ def test_a_gather_of_shapes_beyond_the_end() -> None:
 
 def test_all_unsupported_nodes_are_listed_before_any_work() -> None:
     text = """
-    g (float[1,2,4,4] x) => (float[] y, int64[] i) {
+    g (float[1,2,4,4] x) => (float[] y, float[] p) {
       [wide] a = com.acme.Wobble(x)
       b = com.acme.Wobble(a)
-      [pool] p, i = MaxPool<kernel_shape = [2, 2]>(x)
+      [pool] p = MaxPool<kernel_shape = [2, 2], auto_pad = "SAME">(x)
       y = Cast<to = 8>(b)
       dead = com.acme.Ignored(x)
     }"""
@@ -186,7 +186,7 @@ def test_all_unsupported_nodes_are_listed_before_any_work() -> None:
     assert lines[0] == "g: error: 4 unsupported node(s):"
     assert lines[1] == "node 'wide': com.acme.Wobble (opset 3): operator is not supported"
     assert lines[2] == "node 'Wobble_1': com.acme.Wobble (opset 3): operator is not supported"
-    assert lines[3] == "node 'pool': ai.onnx.MaxPool (opset 17): the indices of MaxPool"
+    assert lines[3] == "node 'pool': ai.onnx.MaxPool (opset 17): auto_pad = SAME"
     assert lines[4] == "node 'Cast_3': ai.onnx.Cast (opset 17): cast to string"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agreed_elements import elements
 from agreed_kernels import kernels
+from agreed_orders import orders
 from agreed_values import Program
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import func
@@ -17,7 +18,7 @@ from nn_opt.ir.resources import tensor_type_of
 
 def programs() -> list[Program]:
     """Return all programs."""
-    return [*elements(), *kernels()]
+    return [*elements(), *kernels(), *orders()]
 
 
 def module_of(some: Sequence[Program]) -> ModuleOp:
