@@ -58,6 +58,7 @@ class Options:
     print_locations: bool
     debug_info: bool
     verify_locations: bool
+    report: bool
     list_passes: bool
     pass_help: str | None
     show_dialects: str | None
@@ -66,6 +67,7 @@ class Options:
     inline_weights: bool
     target: str | None
     dim: list[str]
+    value: list[str]
     check: float | None
     emit: str
     remarks: str | None

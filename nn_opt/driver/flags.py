@@ -61,6 +61,7 @@ def _add_switches(parser: argparse.ArgumentParser) -> None:
         "verify-locations": "refuse a pass that makes operations without a location",
         "debug-info": "with --emit=llvm-ir, add the file, line and node of each instruction",
         "print-patterns": "print a line for each pattern that changes something, to stderr",
+        "report": "print what a model consists of and where its nodes run, and stop",
         "list-passes": "print the passes and pipelines, and stop",
         "inline-weights": "print weights as dense text instead of keys",
         "debug": "show a traceback with an error",
@@ -149,6 +150,7 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     add("--emit-weights", metavar="FILE", help="write the weights of the result to this file")
     add("--target", metavar="NAME", help="machine to compile for; host is this one")
     add("--dim", action="append", default=[], metavar="N=1", help="size of a model's dimension")
+    add("--value", action="append", default=[], metavar="s=1,2", help="what a model's input holds")
     kernels = ("opencl", "cuda", "metal", "wgsl", "ptx", "spirv")
     languages = ("mlir", "llvm-ir", "c", "js", *kernels, "launch-plan")
     add("--emit", choices=languages, default="mlir", help="what to print")

@@ -73,6 +73,8 @@ def _serve_editor() -> int:
 
 def _information(options: Options) -> str | None:
     """Return the answer to an option that only asks."""
+    if options.report:
+        return _model_report(options)
     if not (options.list_passes or options.pass_help or options.show_dialects):
         return None
     from nn_opt.driver import listing
@@ -82,6 +84,14 @@ def _information(options: Options) -> str | None:
     if options.pass_help:
         return listing.pass_help(options.pass_help)
     return listing.show_dialects(options.show_dialects or "all")
+
+
+def _model_report(options: Options) -> str:
+    if not options.input.endswith(".onnx"):
+        raise DiagnosticError(f"{options.input}: error: --report takes a model, expected FILE.onnx")
+    from nn_opt.driver.model_report import report_of, text_of
+
+    return text_of(report_of(options.input, options.dims))
 
 
 @dataclass(frozen=True)
