@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.loop_to_llvm import RULES
 from nn_opt.conversion.to_device.alignment import align_vectors
-from nn_opt.conversion.to_device.devices import DEVICES, Device, no_rule
+from nn_opt.conversion.to_device.devices import DEVICES, Device, no_rule, require_on
 from nn_opt.conversion.to_device.reductions import expand_reductions
 from nn_opt.conversion.to_device.spaces import place_pointers
 from nn_opt.conversion.to_device.threads import rules_for
@@ -140,6 +140,7 @@ class Conversion:
         for op in kernel.walk():
             if op is not kernel and type(op) not in rules:
                 raise no_rule(op, self.device)
+            require_on(self.device, op)
 
         def allocate(code: Code, op: loop.AllocOp) -> None:
             if memory_space(op.result) == gpu.SHARED:

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import BFloat16Type, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_llvm.code import Code
 from nn_opt.conversion.to_llvm.intrinsics import call_properties, intrinsic_action
+from nn_opt.conversion.to_llvm.libm import FUNCTIONS
 from nn_opt.conversion.to_llvm.symbols import call
 from nn_opt.dialects import gpu
 from nn_opt.ir.diagnostics import complaint
+from nn_opt.ir.types import element_type
 
 Number = Callable[[Code, gpu.Dimensional], SSAValue]
 
@@ -37,6 +39,7 @@ class Device:
     barrier: Callable[[Code], None]
     atomics: Mapping[gpu.AtomicKind, str]
     subgroups: bool = False
+    lacks: type[Attribute] | None = None  # a type of elements
 
 
 def _register(code: Code, op: gpu.Dimensional) -> SSAValue:
@@ -129,8 +132,26 @@ SPIRV = Device(
     number=_builtin,
     barrier=_opencl_barrier,
     atomics=INTEGER_ATOMICS,
+    lacks=BFloat16Type,
 )
 DEVICES = {device.name: device for device in (PTX, SPIRV)}
+
+
+def require_on(device: Device, op: Operation) -> None:
+    """Refuse a function or an element type that a device lacks.
+
+    Functions of f16, bf16 and f32 are polynomials by now; what is left is of f64.
+    Raises: PassFailedException.
+    """
+    types = [element_type(value.type) for value in (*op.operands, *op.results)]
+    if type(op) in FUNCTIONS:
+        problem = f"{device.name} has no function {FUNCTIONS[type(op)]} of {types[0]}"
+    elif device.lacks is not None and any(isinstance(type_, device.lacks) for type_ in types):
+        problem = f"{device.name} has no type bf16"
+    else:
+        return
+    hint = "print the kernels as CUDA or OpenCL, which have it"
+    raise PassFailedException(complaint(op, problem, hint=hint))
 
 
 def no_rule(op: Operation, device: Device) -> PassFailedException:

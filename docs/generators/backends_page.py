@@ -11,13 +11,18 @@ RECORD = Path(__file__).resolve().parent.parent / "backends.json"
 HEAD = """\
 # What each backend runs
 
-Each operator of [the dialect graph](dialects/graph.md), and each element type, runs on every
-backend in [a test](../test/unit/backends/consistency/test_consistency.py) that compares it with
-the interpreter of the graph: integers bit by bit, f32 to 2e-5, f64 to 1e-12, f16 to 4e-3 and bf16
-to 3e-2. Element types that a backend lacks are refused before anything is written, in the words
-quoted here. Tests of their own have {elsewhere}.
+Each operator of [the dialect graph](dialects/graph.md) has programs in every element type that it
+takes, and every backend compiles them. `runs`: the results are those of the interpreter of the
+graph, integers bit by bit, f32 to 2e-5, f64 to 1e-12, f16 to 4e-3 and bf16 to 3e-2. `compiles
+only`: the vendor's or Khronos' program accepts the code, and nothing here runs it. `refused`:
+before anything is written, in the words quoted here. Tests of their own have {elsewhere}.
 
-Written by `docs/generate.py` from `docs/backends.json`, which the test checks.
+`make consistency` runs all programs on all backends, and `make test` every fourth on each backend,
+so that every program runs on a quarter of the backends
+([test](../test/unit/backends/consistency/test_consistency.py)). What they claim is in
+`docs/backends.json`, which
+`PYTHONPATH=test/unit/support python test/unit/backends/consistency/record.py` writes; of that,
+`docs/generate.py` makes this page.
 """
 MACHINES = """\
 ## Where they run in the tests
@@ -25,10 +30,9 @@ MACHINES = """\
 {rows}
 
 `fibers` are threads of a GPU on this machine's processor, one fiber each, in both orders; races
-and barriers that not all reach are faults. PoCL is slow to compile: it runs f32, f16, i8, i64, ui32
-and i1 in this test, the other types in those of operations. Texts in CUDA, Metal and WGSL, and
-code for x86-64, armv7, Cortex-M, PTX and SPIR-V are compiled by the compilers that
-[Targets](targets.md) names.
+and barriers that not all reach are faults. PTX and SPIR-V of whole models run on fibers, too, as
+their LLVM IR. Texts in CUDA, Metal and WGSL, and code for x86-64 and Cortex-M, are compiled by the
+compilers that [Targets](targets.md) names.
 """
 
 
@@ -40,7 +44,7 @@ def backends_page() -> str:
     parts = [
         HEAD.format(elsewhere=elsewhere),
         "## Element types\n\n" + table(*types(record)) + "\n",
-        "## Operators\n\nEach runs with the types beside it, but for those refused above.\n",
+        "## Operators\n\nEach in the types beside it, but for those refused above.\n",
         table(*operators(record)) + "\n",
         MACHINES.format(rows=machines),
     ]
@@ -50,12 +54,17 @@ def backends_page() -> str:
 def types(record: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Return the table of element types by backends."""
     names = list(dict.fromkeys(t for types in record["operators"].values() for t in types))
-    refused = record["refused"]
     rows = [
-        [name, *(status(refused.get(backend, {}), name) for backend in record["backends"])]
+        [name, *(type_cell(record, backend, name) for backend in record["backends"])]
         for name in sorted(names, key=order)
     ]
     return ("type", *record["backends"]), rows
+
+
+def type_cell(record: Mapping[str, Any], backend: str, dtype: str) -> str:
+    """Return a cell of the table of types."""
+    reason = record["refused"].get(backend, {}).get(dtype)
+    return done(record, backend) if reason is None else f'refused: "{reason}"'
 
 
 def order(name: str) -> tuple[bool, bool, int]:
@@ -64,26 +73,29 @@ def order(name: str) -> tuple[bool, bool, int]:
     return "f" not in name, name[0] == "u", bits
 
 
-def status(refused: Mapping[str, str], dtype: str) -> str:
-    """Return a cell of the table of types."""
-    return f'refused: "{refused[dtype]}"' if dtype in refused else "runs"
+def done(record: Mapping[str, Any], backend: str) -> str:
+    """Return what becomes of a program that a backend does not refuse."""
+    return "compiles only" if backend in record["compiled"] else "runs"
 
 
 def operators(record: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Return the table of operators by backends."""
-    refused = record["refused"]
     rows = [
-        [op, ", ".join(tested), *(cell(op, tested, refused.get(b, {})) for b in record["backends"])]
-        for op, tested in record["operators"].items()
+        [op.replace(":", " "), ", ".join(types), *(cell(record, op, b) for b in record["backends"])]
+        for op, types in record["operators"].items()
     ]
-    return ("operator", "tested with", *record["backends"]), rows
+    return ("operator", "types", *record["backends"]), rows
 
 
-def cell(op: str, tested: Sequence[str], refused: Mapping[str, str]) -> str:
-    """Return whether an operator runs with any of its types."""
+def cell(record: Mapping[str, Any], op: str, backend: str) -> str:
+    """Return what a backend does with an operator: in all its types, or in some only."""
+    types, refused = record["operators"][op], record["refused"].get(backend, {})
+    left = [t for t in types if not {t, op, f"{op} {t}"} & {*refused}]
+    one = {t: refused[f"{op} {t}"] for t in types if f"{op} {t}" in refused}
+    said = [f'{t} refused: "{reason}"' for t, reason in one.items()]
     if op in refused:
-        return status(refused, op)
-    return "runs" if set(tested) - set(refused) else "refused"
+        said.append(f'refused: "{refused[op]}"')
+    return "; ".join(([done(record, backend)] if left else []) + said) or "refused"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,13 +1,15 @@
-"""The backends that execute here, each as a function from a module of `graph` to its results."""
+"""The backends, each as a function from a module of `graph` to its results, or to its code."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import tools
 from foreign import MACHINES, run_foreign
 from numpy.typing import NDArray
 from opencl import run_opencl, run_webgpu
@@ -17,24 +19,27 @@ from xdsl.dialects.builtin import ModuleOp
 
 import nn_opt
 from nn_opt.build import signature_of
+from nn_opt.device_code import device_code
 from nn_opt.ir.target import SCALAR, set_target
 
 Array: TypeAlias = NDArray[Any]
-Run: TypeAlias = Callable[[ModuleOp, Sequence[Array], Path], list[Array]]
+Run: TypeAlias = Callable[[ModuleOp, Sequence[Array], Path], "list[Array] | None"]
 GPU = "optimize-graph,lower-to-loops,lower-to-gpu"
-# PoCL takes half a second to compile a kernel: one type of each kind is enough there.
-FEW = ("f32", "f16", "i8", "i64", "ui32", "i1")
 TEXT = "optimize-graph,lower-to-loops,lower-to-c"
+SPIRV = ("--target-env", "spv1.4")
 
 
 @dataclass(frozen=True)
 class Backend:
-    """How a backend's code runs in tests, the tools that this takes, and types if not all."""
+    """How a backend's code runs in tests, and the tools that this takes.
+
+    `run` returns results, or None for code that is only compiled.
+    """
 
     how: str
     run: Run
     tools: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
+    runs: bool = True
 
 
 def compiled(target: str) -> Run:
@@ -79,17 +84,46 @@ def emulated(machine: str) -> Run:
     return run
 
 
+def said(*command: str | Path) -> str:
+    """Return what a program prints, which must find no fault."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:3000]
+    return done.stdout + done.stderr
+
+
+def as_ptx(module: ModuleOp, inputs: Sequence[Array], folder: Path) -> None:
+    """Assemble kernels for NVIDIA's GPUs."""
+    file = folder / "kernels.ptx"
+    file.write_text(device_code(lowered(module, "cuda", GPU), "ptx"))
+    said(tools.need("ptxas"), "-arch=sm_80", "-O1", "-o", folder / "kernels.o", file)
+
+
+def as_spirv(module: ModuleOp, inputs: Sequence[Array], folder: Path) -> None:
+    """Have Khronos' validator look at kernels."""
+    text, code = folder / "kernels.spvasm", folder / "kernels.spv"
+    text.write_text(device_code(lowered(module, "opencl", GPU), "spirv"))
+    said(tools.need("spirv-as"), *SPIRV, text, "-o", code)
+    assert said(tools.need("spirv-val"), *SPIRV, code) == ""
+
+
+_ARM, _RISCV = ("aarch64-linux-gnu-gcc", "qemu-aarch64"), ("riscv64-linux-gnu-gcc", "qemu-riscv64")
 BACKENDS: dict[str, Backend] = {
     "cpu": Backend("this machine", compiled("cpu")),
     "C99": Backend("gcc", as_c, ("cc",)),
     "JavaScript": Backend("node", compiled("js"), ("node",)),
-    "Wasm": Backend("wasmtime", compiled("wasm"), ("wasmtime",)),
-    "OpenCL": Backend("PoCL", on_device("opencl", run_opencl), ("opencl",), FEW),
-    "CUDA": Backend("fibers", on_fibers("cuda"), ("g++",)),
+    "Wasm": Backend("wasmtime", compiled("wasm"), ("wasmtime", "wasm-ld")),
+    "relaxed Wasm": Backend("wasmtime", compiled("wasm-relaxed"), ("wasmtime", "wasm-ld")),
+    "OpenCL": Backend("PoCL", on_device("opencl", run_opencl), ("opencl",)),
+    "CUDA": Backend("fibers", on_fibers("cuda"), ("clang++-19",)),
     "Metal": Backend("fibers", on_fibers("metal"), ("clang++-19",)),
     "WGSL": Backend("lavapipe", on_device("webgpu", run_webgpu), ("wgpu", "vulkan")),
-    "aarch64": Backend("qemu", emulated("aarch64"), ("aarch64-linux-gnu-gcc", "qemu-aarch64")),
-    "riscv64": Backend("qemu", emulated("riscv64"), ("riscv64-linux-gnu-gcc", "qemu-riscv64")),
+    "PTX": Backend("ptxas", as_ptx, ("ptxas",), runs=False),
+    "SPIR-V": Backend("spirv-val", as_spirv, ("spirv-as", "spirv-val"), runs=False),
+    "aarch64": Backend("qemu", emulated("aarch64"), _ARM),
+    "SVE": Backend("qemu", emulated("sve"), _ARM),
+    "armv7": Backend("qemu", emulated("armv7"), ("arm-linux-gnueabihf-gcc", "qemu-arm")),
+    "riscv64": Backend("qemu", emulated("riscv64"), _RISCV),
+    "RVV": Backend("qemu", emulated("rvv"), _RISCV),
 }
 
 
