@@ -40,6 +40,7 @@ from nn_opt.passes.recognize_gelu import RecognizeGeluPass
 from nn_opt.passes.recognize_int8 import RecognizeInt8Pass
 from nn_opt.passes.reuse_loads import ReuseLoadsPass
 from nn_opt.passes.simplify_inference import SimplifyInferencePass
+from nn_opt.passes.simplify_scans import SimplifyScansPass
 from nn_opt.passes.stream_softmax import StreamSoftmaxPass
 from nn_opt.passes.tensorize_loops import TensorizeLoopsPass
 from nn_opt.passes.unfold_conv_transpose import UnfoldConvTransposePass
