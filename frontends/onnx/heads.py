@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Attribute, SSAValue
 
 from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.movement import sliced
 from nn_opt.frontends.onnx.node import (
     F32,
     I64,
@@ -57,12 +58,17 @@ class Mask:
 
 @dataclass(frozen=True)
 class Form:
-    """How attention is computed. stage: of the matrix that is a result, too; None for none."""
+    """How attention is computed.
+
+    stage: of the matrix that is a result, too; None for none. sink: a score for each head, as
+    [1, heads, 1, 1], that takes part in the softmax and weighs nothing.
+    """
 
     scale: float
     softcap: float = 0.0
     softmax: Attribute | None = None  # the type to compute weights in, if not that of scores
     stage: int | None = None
+    sink: SSAValue | None = None
 
 
 @dataclass(frozen=True)
@@ -114,11 +120,13 @@ def attend(q: SSAValue, k: SSAValue, v: SSAValue, form: Form, mask: Mask) -> Att
     Raises: BadNode if the shapes do not go together.
     """
     check_heads(q, k, v)
-    heads = _Heads(q, k, mask)
+    more = () if form.sink is None else (form.sink,)
+    heads = _Heads(q, k, (*mask.parts, *more))
     stages = [_scores(heads.queries(q), heads.shared(k), form.scale)]
     stages.append(_capped(stages[-1], form.softcap))
     stages.append(_masked(stages[-1], mask, heads))
-    stages.append(weights_of(stages[-1], form.softmax))
+    sink = None if form.sink is None else heads.masking(form.sink)
+    stages.append(weights_of(stages[-1], form.softmax, sink))
     y = graph.MatmulOp(stages[-1], cast_like(heads.shared(v), stages[-1])).result
     if mask.guarded and mask.parts:
         dead = _dead_rows(mask, heads)
@@ -146,7 +154,7 @@ class _Heads:
 
     q: SSAValue
     k: SSAValue
-    mask: Mask
+    parts: tuple[SSAValue, ...]  # of the mask
 
     @property
     def members(self) -> int:
@@ -156,7 +164,7 @@ class _Heads:
     @property
     def as_rows(self) -> bool:
         """One query of each head: the heads of a group can be the rows of one product."""
-        parts = (shape_of(part)[-3:-2] for part in self.mask.parts)
+        parts = (shape_of(part)[-3:-2] for part in self.parts)
         return shape_of(self.q)[2] == 1 and all(sizes in ((), (1,)) for sizes in parts)
 
     def queries(self, value: SSAValue) -> SSAValue:
@@ -211,8 +219,15 @@ def _masked(scores: SSAValue, mask: Mask, heads: _Heads) -> SSAValue:
     return scores
 
 
-def weights_of(scores: SSAValue, precision: Attribute | None) -> SSAValue:
+def weights_of(
+    scores: SSAValue, precision: Attribute | None, sink: SSAValue | None = None
+) -> SSAValue:
     """Return the softmax of rows, computed in a type of its own where one is given."""
+    if sink is not None:
+        *outer, keys = shape_of(scores)
+        column = graph.ExpandOp(cast_like(sink, scores), [*outer, 1]).result
+        both = weights_of(graph.ConcatOp([scores, column], len(outer)).result, precision)
+        return sliced(both, len(outer), 0, keys)
     if precision is None:
         return graph.SoftmaxOp(scores, -1).result
     return cast_like(graph.SoftmaxOp(cast(scores, precision), -1).result, scores)

@@ -26,19 +26,19 @@ from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import element_type, mlir_type, shape_of
 
 
-def _moments(x: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
+def moments(x: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
     """Return x minus its mean, and the variance, both over the axes."""
     centred = graph.SubOp(x, graph.ReduceOp(x, "mean", axes, True).result).result
     square = graph.MulOp(centred, centred).result
     return centred, graph.ReduceOp(square, "mean", axes, True).result
 
 
-def _inverse_deviation(variance: SSAValue, epsilon: float) -> SSAValue:
+def inverse_deviation(variance: SSAValue, epsilon: float) -> SSAValue:
     shifted = graph.AddOp(variance, scalar_like(epsilon, variance)).result
     return graph.ReciprocalOp(graph.SqrtOp(shifted).result).result
 
 
-def _scaled(x: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
+def scaled(x: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
     x = x if scale is None else graph.MulOp(x, scale).result
     return x if bias is None else graph.AddOp(x, bias).result
 
@@ -51,14 +51,14 @@ def _per_channel(value: SSAValue, rank: int) -> SSAValue:
 @converts("InstanceNormalization")
 def instance_norm(node: Node) -> Results:
     rank = rank_of(node[0])
-    centred, variance = _moments(_wide(node[0]), range(2, rank))
-    inverse = _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
+    centred, variance = moments(wide_floats(node[0]), range(2, rank))
+    inverse = inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
     normal = graph.MulOp(centred, inverse).result
     scale, bias = (_per_channel(cast(node[i], element_type(normal)), rank) for i in (1, 2))
-    return cast(_scaled(normal, scale, bias), element_type(node[0]))
+    return cast(scaled(normal, scale, bias), element_type(node[0]))
 
 
-def _wide(x: SSAValue) -> SSAValue:
+def wide_floats(x: SSAValue) -> SSAValue:
     """Return half floats in float32, anything else as it is."""
     return cast(x, F32) if dtype_of(x).itemsize < 4 else x
 
@@ -76,11 +76,11 @@ def layer_norm(node: Node) -> Results:
     axes = range(axis_in(node.attrs.int("axis", -1), rank), rank)
     wide = cast(x, _stash_type(node, x))
     mean = graph.ReduceOp(wide, "mean", axes, True).result
-    centred, variance = _moments(wide, axes)
-    inverse = _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
+    centred, variance = moments(wide, axes)
+    inverse = inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
     normal = cast(graph.MulOp(centred, inverse).result, element_type(x))
     stash = mlir_type(node.attrs.dtype("stash_type", TensorProto.FLOAT))
-    return [_scaled(normal, node[1], node.get(2)), cast(mean, stash), cast(inverse, stash)]
+    return [scaled(normal, node[1], node.get(2)), cast(mean, stash), cast(inverse, stash)]
 
 
 @converts("RMSNormalization")
@@ -90,8 +90,8 @@ def rms_norm(node: Node) -> Results:
     axes = range(axis_in(node.attrs.int("axis", -1), rank), rank)
     wide = cast(x, _stash_type(node, x))
     square = graph.ReduceOp(graph.MulOp(wide, wide).result, "mean", axes, True).result
-    inverse = _inverse_deviation(square, node.attrs.float("epsilon", 1e-5))
-    return _scaled(cast(graph.MulOp(wide, inverse).result, element_type(x)), node[1], None)
+    inverse = inverse_deviation(square, node.attrs.float("epsilon", 1e-5))
+    return scaled(cast(graph.MulOp(wide, inverse).result, element_type(x)), node[1], None)
 
 
 @converts("GroupNormalization")
@@ -104,20 +104,20 @@ def group_norm(node: Node) -> Results:
         raise BadNode(f"{channels} channels do not divide into {groups} groups")
     members = channels // groups * math.prod(spatial)
     grouped = reshaped(cast(x, _stash_type(node, x)), [n, groups, members])
-    centred, variance = _moments(grouped, [2])
-    inverse = _inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
+    centred, variance = moments(grouped, [2])
+    inverse = inverse_deviation(variance, node.attrs.float("epsilon", 1e-5))
     normal = cast(graph.MulOp(centred, inverse).result, element_type(x))
     if shape_of(node[1]) == (groups,) and node.version < 21:
-        scaled = _scaled(normal, *(_per_channel(node[index], 3) for index in (1, 2)))
-        return reshaped(scaled, shape_of(x))
+        result = scaled(normal, *(_per_channel(node[index], 3) for index in (1, 2)))
+        return reshaped(result, shape_of(x))
     normal = reshaped(normal, shape_of(x))
-    return _scaled(normal, *(_per_channel(node[index], rank_of(x)) for index in (1, 2)))
+    return scaled(normal, *(_per_channel(node[index], rank_of(x)) for index in (1, 2)))
 
 
 @converts("MeanVarianceNormalization")
 def mean_variance_norm(node: Node) -> Results:
     axes = axes_in(node.attrs.ints("axes") or [0, 2, 3], rank_of(node[0]))
-    centred, variance = _moments(_wide(node[0]), axes)
+    centred, variance = moments(wide_floats(node[0]), axes)
     deviation = graph.SqrtOp(variance).result
     shifted = graph.AddOp(deviation, scalar_like(1e-9, deviation)).result
     return cast(graph.DivOp(centred, shifted).result, element_type(node[0]))
@@ -126,7 +126,7 @@ def mean_variance_norm(node: Node) -> Results:
 @converts("LpNormalization")
 def lp_norm(node: Node) -> Results:
     """x / norm, and 0 where the norm is 0."""
-    x = _wide(node[0])
+    x = wide_floats(node[0])
     axis = axis_in(node.attrs.int("axis", -1), rank_of(x))
     p = node.attrs.int("p", 2)
     if p not in (1, 2):

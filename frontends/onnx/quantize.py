@@ -22,7 +22,7 @@ from nn_opt.frontends.onnx.node import (
 )
 from nn_opt.frontends.onnx.table import Request, converts
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
-from nn_opt.ir.small_types import E8M0, is_small_float
+from nn_opt.ir.small_types import E8M0, is_small, is_small_float
 from nn_opt.ir.types import element_type, mlir_type, numpy_dtype, shape_of
 
 I32 = mlir_type(np.int32)
@@ -56,7 +56,7 @@ def _blocks(parameter: SSAValue, shape: tuple[int, ...], axis: int, block: int) 
     return graph.SliceOp(whole, [0] * len(shape), list(shape), [1] * len(shape)).result
 
 
-def _quantized(
+def quantized(
     x: SSAValue, scale: SSAValue, zero: SSAValue | None, target: Attribute, saturate: bool = True
 ) -> SSAValue:
     """Return saturate(round_half_even(x / scale) + zero), divided in the type of both."""
@@ -104,7 +104,7 @@ def quantize_linear(node: Node) -> Results:
     scale = cast(_along_axis(node[1], node), precision)
     zero = None if zero is None else _along_axis(zero, node)
     saturate = node.attrs.flag("saturate", True)
-    return _quantized(cast(node[0], precision), scale, zero, target, saturate)
+    return quantized(cast(node[0], precision), scale, zero, target, saturate)
 
 
 def _counts(node: Node, zero: SSAValue) -> bool:
@@ -128,6 +128,8 @@ def _precision(node: Node) -> Attribute:
 @converts("DequantizeLinear", refusal=_quantize_refusal)
 def dequantize_linear(node: Node) -> Results:
     """(x - zero) * scale in float32, rounded once to the type of the scale or `output_dtype`."""
+    if rank_of(node[0]) and (is_small(element_type(node[0])) or node.attrs.int("block_size", 0)):
+        return _dequantized(node)
     zero = node.get(2)
     zero = None if zero is None else _along_axis(zero, node)
     whole = cast(widened(node[0], zero), F32)
@@ -135,6 +137,28 @@ def dequantize_linear(node: Node) -> Results:
     if node.attrs.int("output_dtype", 0):
         return cast(real, mlir_type(node.attrs.dtype("output_dtype", 0)))
     return cast(real, element_type(node[1]))
+
+
+def _dequantized(node: Node) -> SSAValue:
+    """Return the numbers by the op that can stay beside a product: of few bits, or in blocks."""
+    shape, block = shape_of(node[0]), node.attrs.int("block_size", 0)
+    axis = axis_in(node.attrs.int("axis", 1), len(shape)) if block or rank_of(node[1]) else 0
+    scale, zero = _spelled(node[1], shape, axis, block), node.get(2)
+    zero = None if zero is None else _spelled(zero, shape, axis, block)
+    element = element_type(node[1])
+    if node.attrs.int("output_dtype", 0):
+        element = mlir_type(node.attrs.dtype("output_dtype", 0))
+    return graph.DequantizeOp(node[0], scale, zero, element, axis=axis, block=block or 1).result
+
+
+def _spelled(parameter: SSAValue, shape: tuple[int, ...], axis: int, block: int) -> SSAValue:
+    """Return a parameter with as many axes as the numbers that it is for."""
+    if block:
+        return parameter
+    sizes = [1] * len(shape)
+    if shape_of(parameter) not in ((), (1,)):
+        sizes[axis] = shape_of(parameter)[0]
+    return reshaped(parameter, sizes)
 
 
 @converts("DynamicQuantizeLinear")
@@ -153,7 +177,7 @@ def dynamically_quantized(x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
     scale = graph.WhereOp(empty, scalar_like(1, x), scale).result
     start = graph.RoundOp(graph.DivOp(graph.NegOp(low).result, scale).result).result
     zero = _saturated(start, UI8)
-    return _quantized(x, scale, zero, UI8), scale, zero
+    return quantized(x, scale, zero, UI8), scale, zero
 
 
 @converts("MatMulInteger")
@@ -176,10 +200,10 @@ def qlinear_matmul(node: Node) -> Results:
     total = graph.MatmulOp(left, widened(node[3], node[5])).result
     left_scale = _per_row(node[1])
     assert left_scale is not None
-    return _requantized(total, (left_scale, node[4], node[6]), node[7])
+    return requantized(total, (left_scale, node[4], node[6]), node[7])
 
 
-def _requantized(
+def requantized(
     total: SSAValue, scales: tuple[SSAValue, SSAValue, SSAValue], zero: SSAValue
 ) -> SSAValue:
     """Return saturate(round_half_even(total * (left * right / out)) + zero).
@@ -236,4 +260,4 @@ def qlinear_conv(node: Node) -> Results:
     else:
         filters = reshaped(filters, [])
     scales = reshaped(node[1], []), filters, reshaped(node[6], [])
-    return _requantized(total, scales, reshaped(node[7], []))
+    return requantized(total, scales, reshaped(node[7], []))

@@ -25,6 +25,7 @@ class Row:
     known: Mapping[str, Array] = field(default_factory=dict[str, Array])
     opset: int = 17
     results: str = "float[] y"
+    domains: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __str__(self) -> str:
         return f"{self.opset}:{self.nodes}"
@@ -41,7 +42,7 @@ class Row:
         """Return the row as a model."""
         declared = ", ".join(f"{_type(a)} {name}" for name, a in self.inputs.items())
         text = f"g ({declared}) => ({self.results}) {{ {self.nodes} }}"
-        return parse(text, self.opset, self.known)
+        return parse(text, self.opset, self.known, self.domains)
 
 
 def _type(array: Array) -> str:
