@@ -87,6 +87,7 @@ RecognizeGelu = RecognizeGeluPass
 RecognizeInt8 = RecognizeInt8Pass
 ReuseLoads = ReuseLoadsPass
 SimplifyInference = SimplifyInferencePass
+SimplifyScans = SimplifyScansPass
 StreamSoftmax = StreamSoftmaxPass
 TensorizeLoops = TensorizeLoopsPass
 UnfoldConvTranspose = UnfoldConvTransposePass
