@@ -128,6 +128,7 @@ RULES: dict[type[Operation], Callable[[Operation], int]] = {
     graph.ConvOp: _conv,
     graph.ConvTransposeOp: _conv_transpose,
     graph.MatmulOp: _matmul,
+    graph.BlockMatmulOp: _matmul,
     graph.PoolOp: _pool,
     graph.SoftmaxOp: lambda op: 4 * _size(op.results[0]),  # maximum, exp, sum, division
     graph.ExpandOp: _none,

@@ -19,6 +19,7 @@ OPTIMIZE_GRAPH = (
     "infer-shapes",  # every later pass wants static shapes
     "recognize-int8",  # integers stay integers; floats would be folded from them
     "canonicalize",  # fewer ops for the others to look at
+    "recognize-block-weights",  # weights of few bits stay so, for the same reason
     "fold-constants",  # weights that are transposed or computed by the model become weights
     "simplify-scans",  # recurrences do what they can once, or for all steps
     "simplify-inference",  # BatchNorm and Dropout become arithmetic

@@ -36,6 +36,7 @@ from nn_opt.passes.outline_kernels import OutlineKernelsPass
 from nn_opt.passes.pack_matmuls import PackMatmulsPass
 from nn_opt.passes.partition_loops import PartitionLoopsPass
 from nn_opt.passes.plan_memory import PlanMemoryPass
+from nn_opt.passes.recognize_block_weights import RecognizeBlockWeightsPass
 from nn_opt.passes.recognize_gelu import RecognizeGeluPass
 from nn_opt.passes.recognize_int8 import RecognizeInt8Pass
 from nn_opt.passes.reuse_loads import ReuseLoadsPass
@@ -83,6 +84,7 @@ OutlineKernels = OutlineKernelsPass
 PackMatmuls = PackMatmulsPass
 PartitionLoops = PartitionLoopsPass
 PlanMemory = PlanMemoryPass
+RecognizeBlockWeights = RecognizeBlockWeightsPass
 RecognizeGelu = RecognizeGeluPass
 RecognizeInt8 = RecognizeInt8Pass
 ReuseLoads = ReuseLoadsPass

@@ -16,7 +16,9 @@ from nn_opt.dialects import graph
 from nn_opt.ir.locations import fuse_locations
 from nn_opt.ir.remarks import remark
 from nn_opt.ir.sidecar import let_go
+from nn_opt.ir.small_types import is_small_integer
 from nn_opt.ir.statistics import Statistic
+from nn_opt.ir.types import element_type
 from nn_opt.passes.constants import constant_array
 from nn_opt.passes.fusion_costs import is_static_tensor, tensor_bytes
 from nn_opt.reference.graph import evaluate
@@ -55,7 +57,8 @@ class FoldConstantsPass(ModulePass):
         """Replace one op by the constant it computes, unless that would be too large."""
         read, made = sum(map(tensor_bytes, op.operands)), tensor_bytes(op.results[0])
         packs = isinstance(op, graph.LayoutTransformOp)
-        if not packs and made > max(FREE_BYTES, GROWTH * read):
+        limit = FREE_BYTES if keeps_few_bits(op) else max(FREE_BYTES, GROWTH * read)
+        if not packs and made > limit:
             remark(op, self.name, f"kept: {read} bytes of constants would become {made}")
             KEPT.add()
             return
@@ -73,6 +76,14 @@ class FoldConstantsPass(ModulePass):
             if not owner.results[0].uses:
                 Rewriter.erase_op(owner)
                 let_go([owner])
+
+
+def keeps_few_bits(op: Operation) -> bool:
+    """Return whether numbers of few bits become floats that no convolution wants as weights."""
+    if not isinstance(op, graph.DequantizeOp) or not is_small_integer(element_type(op.w)):
+        return False
+    readers = [use.operation for use in op.result.uses]
+    return not all(isinstance(reader, graph.ConvOp | graph.ConvTransposeOp) for reader in readers)
 
 
 def outside_scans(op: Operation) -> Operation:

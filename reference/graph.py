@@ -22,6 +22,7 @@ from xdsl.ir import Operation
 from nn_opt.dialects import graph
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of
 from nn_opt.reference import (
+    graph_blocks,
     graph_elementwise,
     graph_movement,
     graph_reduction,
@@ -34,6 +35,7 @@ from nn_opt.reference import (
 Array = NDArray[Any]
 
 MEANING: dict[type[Operation], Callable[..., Array]] = {
+    **graph_blocks.MEANING,
     **graph_elementwise.MEANING,
     **graph_movement.MEANING,
     **graph_reduction.MEANING,

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from nn_opt.conversion.to_tensor import (
+    blocks,
     contraction,
     elementwise,
     indexing,
@@ -41,6 +42,7 @@ from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of, tens
 Converter = Callable[[Lowering, Any], Array]
 
 CONVERTERS: dict[str, Converter] = {
+    **blocks.CONVERTERS,
     **contraction.CONVERTERS,
     **elementwise.CONVERTERS,
     **indexing.CONVERTERS,

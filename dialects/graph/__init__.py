@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from nn_opt.dialects.graph.blocks import BlockMatmulOp, DequantizeOp
 from nn_opt.dialects.graph.constant import (
     ConstantOp,
 )
@@ -146,6 +147,7 @@ Graph = Dialect(
         BitwiseNotOp,
         BitwiseOrOp,
         BitwiseXorOp,
+        BlockMatmulOp,
         CastOp,
         CeilOp,
         CeluOp,
@@ -158,6 +160,7 @@ Graph = Dialect(
         CoshOp,
         CumProdOp,
         CumSumOp,
+        DequantizeOp,
         DivOp,
         DropoutOp,
         EluOp,
@@ -253,6 +256,7 @@ __all__ = [
     "BitwiseNotOp",
     "BitwiseOrOp",
     "BitwiseXorOp",
+    "BlockMatmulOp",
     "CastOp",
     "CeilOp",
     "CeluOp",
@@ -266,6 +270,7 @@ __all__ = [
     "CoshOp",
     "CumProdOp",
     "CumSumOp",
+    "DequantizeOp",
     "DivOp",
     "DropoutOp",
     "Elements",

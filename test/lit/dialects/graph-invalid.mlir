@@ -548,3 +548,43 @@ func.func @bitcast_widths(%x: tensor<4xf32>) {
   %y = graph.bitcast %x : (tensor<4xf32>) -> tensor<4xi16>
   func.return
 }
+
+// -----
+
+func.func @dequantize_axis(%w: tensor<8x2xi4>, %s: tensor<2x2xf32>) {
+  // expected-error@+1 {{graph.dequantize: axis 2 in blocks of 4 is none of [8, 2]}}
+  %y = graph.dequantize %w, %s axis 2 block 4 : (tensor<8x2xi4>, tensor<2x2xf32>) -> tensor<8x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @dequantize_scale(%w: tensor<8x2xi4>, %s: tensor<3x2xf32>) {
+  // expected-error@+1 {{graph.dequantize: scale has shape [3, 2], expected [2, 2] or 1 for a size}}
+  %y = graph.dequantize %w, %s axis 0 block 4 : (tensor<8x2xi4>, tensor<3x2xf32>) -> tensor<8x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @block_matmul_bits(%a: tensor<3x8xf32>, %w: tensor<4x2xui8>, %s: tensor<2x2xf32>) {
+  // expected-error@+1 {{graph.block_matmul: bits is 3, expected 2, 4 or 8}}
+  %y = graph.block_matmul %a, %w, %s block 4 bits 3 : (tensor<3x8xf32>, tensor<4x2xui8>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @block_matmul_blocks(%a: tensor<3x8xf32>, %w: tensor<4x2xui8>, %s: tensor<2x2xf32>) {
+  // expected-error@+1 {{graph.block_matmul: blocks of 3 numbers, expected whole ones of 4 rows of bytes}}
+  %y = graph.block_matmul %a, %w, %s block 3 bits 4 : (tensor<3x8xf32>, tensor<4x2xui8>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @block_matmul_weights(%a: tensor<3x8xf32>, %w: tensor<4x2xi8>, %s: tensor<2x2xf32>) {
+  // expected-error@+1 {{graph.block_matmul: w has element type i8, expected ui8}}
+  %y = graph.block_matmul %a, %w, %s block 4 bits 4 : (tensor<3x8xf32>, tensor<4x2xi8>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  func.return
+}

@@ -42,3 +42,14 @@ func.func @constants() {
   %f = graph.constant dense<[1.0, 7.5]> : tensor<2xf6E2M3FN>
   func.return
 }
+
+// CHECK-LABEL: @blocks
+func.func @blocks(%a: tensor<3x8xf32>, %w: tensor<8x2xi4>, %s: tensor<2x2xf32>, %z: tensor<2x2xi4>, %p: tensor<4x2xui8>) {
+  // CHECK: graph.dequantize %w, %s axis 0 block 4 : (tensor<8x2xi4>, tensor<2x2xf32>) -> tensor<8x2xf16>
+  %b = graph.dequantize %w, %s axis 0 block 4 : (tensor<8x2xi4>, tensor<2x2xf32>) -> tensor<8x2xf16>
+  // CHECK: graph.dequantize %w, %s, %z axis 0 block 4 : (tensor<8x2xi4>, tensor<2x2xf32>, tensor<2x2xi4>) -> tensor<8x2xf32>
+  %c = graph.dequantize %w, %s, %z axis 0 block 4 : (tensor<8x2xi4>, tensor<2x2xf32>, tensor<2x2xi4>) -> tensor<8x2xf32>
+  // CHECK: graph.block_matmul %a, %p, %s, %s block 4 bits 4 : (tensor<3x8xf32>, tensor<4x2xui8>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  %d = graph.block_matmul %a, %p, %s, %s block 4 bits 4 : (tensor<3x8xf32>, tensor<4x2xui8>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  func.return
+}
