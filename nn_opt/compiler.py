@@ -26,6 +26,7 @@ from nn_opt.runtime.threads import thread_count
 from nn_opt.runtime.weights import Pack, pack_weights
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
 
@@ -53,6 +54,7 @@ def compile(
     threads: int | None = None,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    values: Mapping[str, ArrayLike] | None = None,
     winograd: str = "auto",
     precision: str = "f32",
     deterministic: bool = False,
@@ -63,7 +65,8 @@ def compile(
     """Return a model that can be called, compiled now or taken from the cache.
 
     Sizes that neither the model nor `dims` (by name) nor `shapes` (by input) states are those of
-    the inputs at each first call with them. `cache` is the folder to use, or False for none.
+    the inputs at each first call with them. `values` are inputs, or what nodes compute, that shall
+    be constants of the code. `cache` is the folder to use, or False for none.
     `winograd` "auto" lets 3x3 convolutions multiply less where that is faster, at an error of some
     1e-5 of the outputs instead of 1e-6; "off" does not. `precision` "bf16" lets convolutions and
     matmuls multiply in bf16, at an error of some 1e-2 of the outputs, on a machine that can.
@@ -85,7 +88,9 @@ def compile(
     [0.0, 0.0, 2.0]
     """
     count = thread_count(threads) if not engine_of(target) else 1  # engines have one
-    builder = Builder(origin_of(source), target, dims or {}, shapes or {}, open_cache(cache))
+    builder = Builder(
+        origin_of(source, values), target, dims or {}, shapes or {}, open_cache(cache)
+    )
     builder.progress = progress
     builder.options = f"winograd={winograd} precision={precision}"
     builder.deterministic = deterministic
@@ -240,10 +245,10 @@ class Builder:
 
 
 def _needs() -> tuple[type[Exception], ...]:
-    """Return what the importer raises for what takes stages; only errors import it."""
-    from nn_opt.frontends.onnx.evaluation import NeedsHost, NeedsValue
+    """Return what the importer raises for what takes stages; only an error imports it."""
+    from nn_opt.staged.regions import needs
 
-    return NeedsValue, NeedsHost
+    return needs()
 
 
 def require_runnable(target: str) -> None:

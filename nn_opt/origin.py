@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nn_opt.runtime.manifest import Dim, Manifest, TensorInfo
 
@@ -53,11 +56,27 @@ class Origin(Protocol):
         ...
 
 
-def origin_of(source: Any) -> Origin:
+def origin_of(source: Any, values: Mapping[str, ArrayLike] | None = None) -> Origin:
     """Return the origin of a source by its type, and a path's by its suffix.
 
-    Raises: TypeError for anything else.
+    `values` are those of a model that shall be constants of its code, by name.
+    Raises: TypeError for anything else, DiagnosticError for values of what is no model.
     """
+    origin = _origin_of(source)
+    if not values:
+        return origin
+    if not isinstance(origin, Onnx):
+        from nn_opt.ir.diagnostics import DiagnosticError
+
+        hint = "write the value as a constant"
+        raise DiagnosticError(
+            f"error: IR has no value named {min(values)!r} to be given\n  hint: {hint}"
+        )
+    origin.values = {name: np.asarray(value) for name, value in values.items()}
+    return origin
+
+
+def _origin_of(source: Any) -> Origin:
     if isinstance(source, str | os.PathLike):
         path = Path(cast("str | os.PathLike[str]", source))
         return Text(path) if path.suffix in TEXT_SUFFIXES else Onnx(path)
@@ -92,6 +111,7 @@ class Onnx:
     """An ONNX model: a file, its bytes, or the parsed message."""
 
     source: Path | bytes | Any
+    values: Mapping[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])
     _model: Model | None = None  # between `signature` and `module`, so that it is read once
 
     def content(self) -> Iterator[bytes | str]:
@@ -102,6 +122,8 @@ class Onnx:
             yield self.source
         else:
             yield self.source.SerializeToString(deterministic=True)
+        for name, value in sorted(self.values.items()):
+            yield from (name, value.dtype.str, str(value.shape), value.tobytes())
 
     def places(self) -> Iterator[str]:
         if isinstance(self.source, Path):
@@ -113,7 +135,7 @@ class Onnx:
 
         model = self._model = read_model(self.source)
         host = is_hosted(model)
-        specs = describe_inputs(model, host=host)
+        specs = [i for i in describe_inputs(model, host=host) if i.name not in self.values]
         _check_names(model, specs, dims, shapes)
         inputs = tuple(_tensor_info(spec, dims, shapes.get(spec.name)) for spec in specs)
         outputs = tuple(
@@ -127,16 +149,17 @@ class Onnx:
         from nn_opt.frontends.onnx import import_model
 
         model, self._model = self._model, None
-        return import_model(model or self.source, dims, shapes)
+        return import_model(model or self.source, dims, shapes, self.values)
 
     def prepared(self, *, host: bool) -> Model:
+        from nn_opt.frontends.onnx.baking import baked
         from nn_opt.frontends.onnx.importer import prepared
 
-        if not host:
-            return prepared(self.source)
-        from nn_opt.staged.host import HOST_OPS
-
-        return prepared(self.source, HOST_OPS)
+        operators: Container[str] = ()
+        if host:
+            from nn_opt.staged.host import HOST_OPS as operators
+        model = prepared(self.source, operators)
+        return baked(model, self.values) if self.values else model
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         folder = self.source.parent if isinstance(self.source, Path) else Path()

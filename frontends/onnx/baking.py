@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from onnx import GraphProto, ModelProto, TensorProto, numpy_helper
 
 from nn_opt.frontends.onnx.reader import Model
-from nn_opt.frontends.onnx.signature import describe_inputs
+from nn_opt.frontends.onnx.signature import InputSpec, describe_inputs
 
 Array = NDArray[Any]
 
@@ -26,14 +26,25 @@ def baked(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     Raises: DiagnosticError for a name that the model does not have.
     """
     graph = model.proto.graph
-    inputs = {spec.name: spec.dtype for spec in describe_inputs(model)}
+    inputs = {spec.name: spec for spec in describe_inputs(model, host=True)}
     computed = {name for node in graph.node for name in node.output}
     for name in values:
         if name not in inputs and name not in computed:
             have = ", ".join(f"'{known}'" for known in inputs) or "none"
             raise model.error(f"the model has no value '{name}'; its inputs are {have}")
-    arrays = {name: np.asarray(value, inputs.get(name)) for name, value in values.items()}
+    arrays = {name: _array(model, inputs.get(name), value) for name, value in values.items()}
     return with_constants(model, arrays)
+
+
+def _array(model: Model, spec: InputSpec | None, value: ArrayLike) -> Array:
+    """Return a value as its input is declared: of its type, and a single number of any rank."""
+    array = np.asarray(value, None if spec is None else spec.dtype)
+    if spec is None or spec.shape is None or len(spec.shape) == array.ndim:
+        return array
+    if array.size != 1:
+        shape = ["?" if size is None else size for size in spec.shape]
+        raise model.error(f"input '{spec.name}' has shape {shape}, given {list(array.shape)}")
+    return array.reshape([1] * len(spec.shape))
 
 
 def with_constants(model: Model, arrays: Mapping[str, Array]) -> Model:

@@ -39,26 +39,21 @@ def taken_branch(node: NodeProto, label: str, condition: bool, used: set[str]) -
     wanted = "then_branch" if condition else "else_branch"
     branch = next(entry.g for entry in node.attribute if entry.name == wanted)
     names = _new_names(branch, f"{key_of(node)}/{wanted[:4]}", used)
-    computed = {name for inner in branch.node for name in inner.output if name}
-    copied: list[tuple[str, str]] = []  # what no node of the branch can compute under its new name
-    mapped = dict(names)
-    for output, name in zip(branch.output, node.output, strict=True):
-        if name and output.name in computed and mapped[output.name] == names[output.name]:
-            mapped[output.name] = name
-        elif name:
-            copied.append((output.name, name))
     nodes: list[Labelled] = []
     for index in live_nodes(branch):
         inner = NodeProto()
         inner.CopyFrom(branch.node[index])
         inner.name = f"{label}/{node_label(inner, index)}"
-        _rename(inner, mapped)
+        _rename(inner, names)
         nodes.append((inner, inner.name))
-    for source, target in copied:
-        same = NodeProto(op_type="Identity", name=f"{label}/{target}", output=[target])
-        same.input.append(mapped.get(source, source))
-        nodes.append((same, same.name))
-    return Inlined(nodes, {mapped[tensor.name]: tensor for tensor in branch.initializer})
+    for output, name in zip(branch.output, node.output, strict=True):
+        if name:
+            source = names.get(output.name, output.name)
+            same = NodeProto(op_type="Identity", name=f"{label}/{name}")
+            same.input.append(source)
+            same.output.append(name)
+            nodes.append((same, same.name))
+    return Inlined(nodes, {names[tensor.name]: tensor for tensor in branch.initializer})
 
 
 def _new_names(branch: GraphProto, prefix: str, used: set[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nn_opt import __version__
 from nn_opt.driver.models import fail, parse_dims, parse_shapes
+from nn_opt.driver.value_text import parse_values
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -72,7 +73,7 @@ class Request:
     def _origin(self):
         from nn_opt.origin import origin_of
 
-        return origin_of(self.options.model)
+        return origin_of(self.options.model, parse_values(self.options.value))
 
     @cached_property
     def _sizes(self) -> tuple[dict[str, int], dict[str, list[int]]]:

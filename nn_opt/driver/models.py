@@ -42,6 +42,7 @@ def model_parser(name: str, purpose: str) -> Parser:
     add("--target", default="cpu", metavar="NAME", help="machine to compile for; cpu is this one")
     add("--dim", action="append", default=[], metavar="N=1", help="size of a named dimension")
     add("--shape", action="append", default=[], metavar="x=1x3x8x8", help="shape of an input")
+    add("--value", action="append", default=[], metavar="s=1,2", help="what an input holds always")
     add("--winograd", default="auto", choices=WINOGRAD, help="fewer multiplications (auto)")
     add("--precision", default="f32", choices=PRECISIONS, help="of products: bf16 rounds (f32)")
     add("--deterministic", action="store_true", help="the same bits on machines of any width")

@@ -28,6 +28,7 @@ from nn_opt.driver.models import (
     report_errors,
 )
 from nn_opt.driver.peers import PEERS, make_peer, relative_error
+from nn_opt.driver.value_text import parse_values
 from nn_opt.runtime.model import Model
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def _compile(options: Namespace, precision: str) -> Model:
             **_options(options, precision),
             dims=parse_dims(options.dim),
             shapes=parse_shapes(options.shape),
+            values=parse_values(options.value),
             debug_info=options.debug_info,
             cache=not options.no_cache,
             progress=progress,

@@ -62,6 +62,7 @@ def _split(filename: str, content: bytes, split: bool) -> list[Chunk]:
 def load(ctx: Context, chunk: Chunk, options: Options) -> ModuleOp:
     """Return the module of a part of the input; its lines count from the top of the file."""
     if chunk.text is None:
+        from nn_opt.driver.value_text import parse_values
         from nn_opt.frontends.onnx import import_model
 
         if options.weights is not None:
@@ -69,10 +70,11 @@ def load(ctx: Context, chunk: Chunk, options: Options) -> ModuleOp:
             raise DiagnosticError(
                 f"error: --weights is for IR, and this is a model\n  hint: {hint}"
             )
-        return import_model(chunk.filename, options.dims)
-    if options.dim:
-        hint = "write the sizes into the types"
-        raise DiagnosticError(f"error: --dim is for models, and this is IR\n  hint: {hint}")
+        return import_model(chunk.filename, options.dims, values=parse_values(options.value))
+    for flag, given in (("--dim", options.dim), ("--value", options.value)):
+        if given:
+            hint = "write the sizes into the types, and values as constants"
+            raise DiagnosticError(f"error: {flag} is for models, and this is IR\n  hint: {hint}")
     weights = None
     if options.weights is not None:
         from nn_opt.ir.weights import WeightsFile

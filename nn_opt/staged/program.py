@@ -12,7 +12,6 @@ from nn_opt.runtime.manifest import Manifest
 from nn_opt.runtime.specialization import Specialization
 from nn_opt.staged.cuts import Cut, Part
 from nn_opt.staged.regions import Compiler, Region, Shapes, Shop, Step, Values, step_of
-from nn_opt.staged.ways import ways
 
 if TYPE_CHECKING:
     from nn_opt.frontends.onnx.reader import Model
@@ -88,6 +87,8 @@ class StagedProgram:
 
     def specializations(self) -> Iterator[Specialization]:
         """Yield every way through the model that was compiled for these shapes."""
+        from nn_opt.staged.ways import ways
+
         shapes = dict(zip(self._inputs, self._shapes, strict=False))
         for way in ways(self._step):
             values = {name: array.tolist() for name, array in way.baked.items()}

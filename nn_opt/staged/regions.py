@@ -69,6 +69,13 @@ class Shop:
     programs: Recent[str, Program] = field(default_factory=lambda: Recent(MAX_PROGRAMS))
 
 
+def needs() -> tuple[type[Exception], ...]:
+    """Return what the importer raises for what takes stages; only an error imports it."""
+    from nn_opt.frontends.onnx.evaluation import NeedsHost, NeedsValue
+
+    return NeedsValue, NeedsHost
+
+
 class Region:
     """A part of a model between values that are known when it runs."""
 
@@ -117,12 +124,10 @@ class Region:
         return self._compiled(key, inputs, known)
 
     def _compiled(self, key: str, inputs: Sequence[TensorInfo], known: Artifact | None) -> Step:
-        from nn_opt.frontends.onnx.evaluation import NeedsHost, NeedsValue
-
         step = Compiled(self, key, inputs)
         try:
             step.load(known)
-        except (NeedsValue, NeedsHost) as need:
+        except needs() as need:
             return self.cut_for(key, need)
         return step
 

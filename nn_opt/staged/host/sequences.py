@@ -46,15 +46,16 @@ def sequence_construct(call: Call) -> list[Any]:
 @host("SequenceAt", kind=_element)
 def sequence_at(call: Call) -> Any:
     items = call.sequence(0)
-    return items[_place(call.integer(1), len(items) - 1, "position")]
+    return items[_place(call.integer(1), len(items) - 1)]
 
 
 @host("SequenceInsert")
 def sequence_insert(call: Call) -> list[Any]:
     """The position counts from the end if it is negative; left out, it is the end."""
     items = call.sequence(0)
-    count = len(items)
-    at = count if call.get(2) is None else _place(call.integer(2), count, "position")
+    at = count = len(items)
+    if call.get(2) is not None and call.integer(2) != count:
+        at = _place(call.integer(2), count - 1)
     return [*items[:at], call.array(1), *items[at:]]
 
 
@@ -62,7 +63,7 @@ def sequence_insert(call: Call) -> list[Any]:
 def sequence_erase(call: Call) -> list[Any]:
     items = call.sequence(0)
     last = len(items) - 1
-    at = last if call.get(1) is None else _place(call.integer(1), last, "position")
+    at = last if call.get(1) is None else _place(call.integer(1), last)
     if not items:
         raise HostFault("the sequence is empty")
     return items[:at] + items[at + 1 :]
@@ -73,11 +74,11 @@ def sequence_length(call: Call) -> Array:
     return np.asarray(len(call.sequence(0)), np.int64)
 
 
-def _place(index: int, last: int, what: str) -> int:
+def _place(index: int, last: int) -> int:
     """Return a position counted from the front; `last` is the greatest one."""
     least = -(last + 1)
     if not least <= index <= last:
-        raise HostFault(f"{what} {index} is not in a sequence of {last + 1} tensors")
+        raise HostFault(f"position {index} is not in a sequence of {last + 1} tensors")
     return index + last + 1 if index < 0 else index
 
 
