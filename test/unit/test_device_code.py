@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import tools
 from simt_llvm import run_llvm_on_fibers
+from xdsl.utils.exceptions import PassFailedException
 
+import nn_opt
 from bench import models
 from nn_opt.check import seeded_inputs
 from nn_opt.device_code import device_code
@@ -71,3 +73,23 @@ def test_kernels_compute_the_model(name: str, device: str):
     run_passes(make_context(), module, parse_pipeline(TO_GPU))
     for a, b in zip(run_llvm_on_fibers(module, inputs, device), expected, strict=True):
         np.testing.assert_allclose(a.reshape(b.shape), b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("device", "element", "missing"),
+    [
+        ("ptx", "f64", "ptx has no function exp of f64"),
+        ("spirv", "f64", "spirv has no function exp of f64"),
+        ("spirv", "bf16", "spirv has no type bf16"),
+    ],
+)
+def test_what_a_device_lacks_is_refused(device: str, element: str, missing: str):
+    module = nn_opt.parse(f"""
+func.func @main(%x: tensor<4x{element}>) -> tensor<4x{element}> {{
+  %y = graph.exp %x : tensor<4x{element}>
+  func.return %y : tensor<4x{element}>
+}}""")
+    set_target(module, {"ptx": "cuda", "spirv": "opencl"}[device])
+    run_passes(make_context(), module, parse_pipeline(TO_GPU))
+    with pytest.raises(PassFailedException, match=f"{missing}\n.*CUDA or OpenCL"):
+        device_code(module, device)
