@@ -13,6 +13,7 @@ from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.bounded import DOMAIN
 from nn_opt.frontends.onnx.node import (
     I64,
+    BadNode,
     Node,
     Results,
     axis_in,
@@ -64,6 +65,13 @@ def held(mask: SSAValue, size: int | None = None) -> tuple[SSAValue, SSAValue]:
     places = graph.SearchSortedOp(sums, wanted).result
     last = scalar_like(count - 1, places)
     return graph.MinimumOp(places, last).result, part(sums, count - 1, 1)
+
+
+def single(value: SSAValue, what: str) -> SSAValue:
+    """Return the one element of an operand as a scalar; BadNode if it has several."""
+    if math.prod(shape_of(value)) != 1:
+        raise BadNode(f"{what} has shape {list(shape_of(value))}, expected one element")
+    return reshaped(value, [])
 
 
 def coordinates(places: SSAValue, shape: Sequence[int]) -> list[SSAValue]:
@@ -219,7 +227,7 @@ def samples(node: Node) -> Results:
 @converts("Candidates", domain=DOMAIN)
 def candidates(node: Node) -> Results:
     """How many boxes of a class are above the threshold, at most."""
-    scores, threshold = node[0], reshaped(node[1], [])
+    scores, threshold = node[0], single(node[1], "score_threshold")
     above = cast(graph.GreaterOp(scores, cast(threshold, element_type(scores))).result, I64)
     most = graph.ReduceOp(graph.ReduceOp(above, "sum", [2], False).result, "max", [0, 1], False)
     return _power_of_two(most.result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,7 +22,7 @@ from nn_opt.frontends.onnx.node import (
     transposed,
 )
 from nn_opt.frontends.onnx.scan import scan
-from nn_opt.frontends.onnx.selection import coordinates, held
+from nn_opt.frontends.onnx.selection import coordinates, held, single
 from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import element_type, mlir_type, shape_of
 
@@ -107,14 +106,8 @@ def _below(node: Node, scores: SSAValue, order: SSAValue) -> SSAValue:
     if threshold is None:
         return constant(np.zeros(shape_of(order), np.int32))
     ordered = graph.GatherElementsOp(scores, order, 2).result
-    limit = cast(_scalar(threshold, "score_threshold"), element_type(scores))
+    limit = cast(single(threshold, "score_threshold"), element_type(scores))
     return cast(graph.NotOp(graph.GreaterOp(ordered, limit).result).result, I32)
-
-
-def _scalar(value: SSAValue, what: str) -> SSAValue:
-    if math.prod(shape_of(value)) != 1:
-        raise BadNode(f"{what} has shape {list(shape_of(value))}, expected one element")
-    return reshaped(value, [])
 
 
 def _select(node: Node, boxes: Boxes, start: SSAValue, steps: int) -> SSAValue:
@@ -125,7 +118,7 @@ def _select(node: Node, boxes: Boxes, start: SSAValue, steps: int) -> SSAValue:
     images, classes, count = shape_of(start)
     given, limit = node.get(3), scalar_like(0, boxes.area)
     if given is not None:
-        limit = cast(_scalar(given, "iou_threshold"), element_type(boxes.area))
+        limit = cast(single(given, "iou_threshold"), element_type(boxes.area))
     places = constant(np.arange(count, dtype=np.int32))
 
     def step(states: Sequence[SSAValue], _: Sequence[SSAValue]):
