@@ -6,7 +6,6 @@ import sys
 
 from nn_opt.frontends.onnx.bounded import DOMAIN, REWRITES
 from nn_opt.frontends.onnx.converters import CONVERTERS
-from nn_opt.frontends.onnx.functions import DEFINED_BY_OTHERS
 
 INTRODUCTION = f"""# ONNX operators
 
@@ -50,6 +49,4 @@ def onnx_page() -> str:
         title = (sys.modules[module].__doc__ or "").split("\n")[0]
         parts.append(f"## {module.rpartition('.')[2].capitalize()}\n\n{title}\n")
         parts.append(f"{', '.join(sorted(names))} ([source](../{source}))\n")
-    others = ", ".join(sorted(DEFINED_BY_OTHERS))
-    parts.append(f"## By their definition\n\nONNX spells these with operators above: {others}.\n")
     return "\n".join(parts)

@@ -16,15 +16,17 @@ from nn_opt.frontends.onnx.node import (
     Node,
     Results,
     Unsupported,
+    axis_in,
     cast,
+    constant,
     dtype_of,
+    rank_of,
     reshaped,
     scalar_like,
     transposed,
 )
 from nn_opt.ir.types import element_type, shape_of
 
-FEW_ROWS = 8  # so many rows are sums along rows of weights; more are worth a matrix of these
 BITS = (2, 4, 8)
 
 
@@ -36,107 +38,95 @@ BITS = (2, 4, 8)
     only={"weight_prepacked": 0},
 )
 def matmul_bits(node: Node) -> Results:
-    """Operands: a [..., K], packed weights [N, blocks, bytes], scales, zeros, order, bias.
-
-    Weights stay packed: few rows of a read each byte once, and unpack it in registers.
-    """
-    form = _Form(node)
-    a = cast(node[0], F32)
-    *outer, size = shape_of(a)
-    if size != form.size:
-        raise BadNode(f"rows of operand 0 have {size} elements, expected K = {form.size}")
-    rows = math.prod(outer)
-    a = reshaped(a, [rows, size])
-    product = form.by_rows(a) if rows <= FEW_ROWS else graph.MatmulOp(a, form.matrix()).result
-    product = reshaped(product, [*outer, form.columns])
+    """Operands: a [..., K], packed weights [N, blocks, bytes], scales, zeros, order, bias."""
+    size, columns = node.attrs.int("K"), node.attrs.int("N")
+    block, bits = node.attrs.int("block_size"), node.attrs.int("bits", 4)
+    if node.get(4) is not None:
+        raise Unsupported("operand 4, an order of groups")
+    if bits not in BITS or block < 1 or block * bits % 8:
+        have = f"blocks of {block} numbers of {bits} bits"
+        raise BadNode(f"{have}, expected whole bytes of numbers of 2, 4 or 8")
+    if shape_of(node[0])[-1:] != (size,):
+        have = f"operand 0 has shape {list(shape_of(node[0]))}"
+        raise BadNode(f"{have}, expected rows of K = {size} elements")
+    blocks = -(-size // block)
+    _check_bytes(node[1], [columns, blocks, block * bits // 8])
+    a, missing = cast(node[0], F32), blocks * block - size
+    if missing:
+        ends = [0] * (rank_of(a) - 1)
+        a = graph.PadOp(a, [*ends, 0, *ends, missing], "constant", None).result
+    weights = _by_rows(node[1], columns)
+    scale, zero = cast(_by_rows(node[2], columns), F32), _zeros(node.get(3), columns, blocks, bits)
+    product = graph.BlockMatmulOp(a, weights, scale, zero, block=block, bits=bits).result
     if node.get(5) is not None:
         product = graph.AddOp(product, cast(node[5], F32)).result
     return cast(product, element_type(node[0]))
 
 
-class _Form:
-    """Weights of MatMulNBits: K by N numbers of some bits, in blocks along K."""
-
-    def __init__(self, node: Node):
-        attrs = node.attrs
-        self.size, self.columns = attrs.int("K"), attrs.int("N")
-        self.block, self.bits = attrs.int("block_size"), attrs.int("bits", 4)
-        if node.get(4) is not None:
-            raise Unsupported("operand 4, an order of groups")
-        if self.bits not in BITS or self.block < 1 or self.block * self.bits % 8:
-            have = f"blocks of {self.block} numbers of {self.bits} bits"
-            raise BadNode(f"{have}, expected whole bytes of numbers of 2, 4 or 8")
-        self.blocks = -(-self.size // self.block)
-        wanted = (self.columns, self.blocks, self.block * self.bits // 8)
-        if math.prod(shape_of(node[1])) != math.prod(wanted) or dtype_of(node[1]) != np.uint8:
-            have = f"weights are {dtype_of(node[1])} {list(shape_of(node[1]))}"
-            raise BadNode(f"{have}, expected uint8 {list(wanted)}")
-        self.packed = reshaped(node[1], wanted)
-        self.scales = cast(reshaped(node[2], [self.columns, self.blocks, 1]), F32)
-        self.zeros = self._zeros(node.get(3))
-
-    def _zeros(self, given: SSAValue | None) -> SSAValue | None:
-        """Return the zero point of each block, packed or not; None for half of the range."""
-        if given is None:
-            return None
-        shape = [self.columns, self.blocks, 1]
-        if dtype_of(given) != np.uint8:
-            return cast(reshaped(given, shape), F32)
-        row = -(-self.blocks * self.bits // 8)
-        packed = reshaped(given, [self.columns, row])
-        whole = beside(unpacked(packed, self.bits))
-        return cast(reshaped(sliced(whole, 1, 0, self.blocks), shape), F32)
-
-    def _centred(self, part: SSAValue) -> SSAValue:
-        """Return a part of the weights less their zero points."""
-        whole = cast(part, F32)
-        zero = scalar_like(1 << (self.bits - 1), whole) if self.zeros is None else self.zeros
-        return graph.SubOp(whole, zero).result
-
-    def by_rows(self, a: SSAValue) -> SSAValue:
-        """Return [rows, N] as sums along rows of weights, a byte's numbers beside each other."""
-        rows, count = shape_of(a)[0], 8 // self.bits
-        missing = self.blocks * self.block - self.size
-        if missing:
-            a = graph.PadOp(a, [0, 0, 0, missing], "constant", None).result
-        apart = reshaped(a, [rows, 1, self.blocks, self.block // count, count])
-        total: SSAValue | None = None
-        for index, part in enumerate(unpacked(self.packed, self.bits)):
-            factor = reshaped(
-                sliced(apart, 4, index, 1), [rows, 1, self.blocks, self.block // count]
-            )
-            term = graph.MulOp(self._centred(part), factor).result
-            total = term if total is None else graph.AddOp(total, term).result
-        assert total is not None, "a byte has at least one number"
-        scaled = graph.MulOp(total, self.scales).result
-        return graph.ReduceOp(scaled, "sum", [2, 3], False).result
-
-    def matrix(self) -> SSAValue:
-        """Return the weights [K, N] in float32."""
-        whole = beside(unpacked(self.packed, self.bits))
-        real = graph.MulOp(self._centred(whole), self.scales).result
-        flat = reshaped(real, [self.columns, self.blocks * self.block])
-        return transposed(sliced(flat, 1, 0, self.size), [1, 0])
+def _check_bytes(weights: SSAValue, wanted: list[int]) -> None:
+    if math.prod(shape_of(weights)) != math.prod(wanted) or dtype_of(weights) != np.uint8:
+        have = f"weights are {dtype_of(weights)} {list(shape_of(weights))}"
+        raise BadNode(f"{have}, expected uint8 {wanted}")
 
 
-def unpacked(packed: SSAValue, bits: int) -> list[SSAValue]:
-    """Return the numbers in bytes: all that come first in theirs, all that come second, ..."""
+def _by_rows(value: SSAValue, columns: int) -> SSAValue:
+    """Return [N, ...] as a matrix with N columns."""
+    return transposed(reshaped(value, [columns, math.prod(shape_of(value)) // columns]), [1, 0])
+
+
+def _zeros(given: SSAValue | None, columns: int, blocks: int, bits: int) -> SSAValue:
+    """Return the zero points [blocks, N], which may be packed; half of the range by default."""
+    if given is None:
+        return constant(np.full((1, 1), 1 << (bits - 1), np.float32))
+    if dtype_of(given) == np.uint8:
+        row = -(-blocks * bits // 8)
+        given = sliced(unpacked(reshaped(given, [columns, row]), bits), 1, 0, blocks)
+    return cast(_by_rows(given, columns), F32)
+
+
+def unpacked(packed: SSAValue, bits: int) -> SSAValue:
+    """Return the numbers in bytes, beside each other along the last axis, the lowest bits first."""
     if bits == 8:
-        return [packed]
-    found: list[SSAValue] = []
+        return packed
+    *outer, size = shape_of(packed)
+    parts: list[SSAValue] = []
     for shift in range(0, 8, bits):
         part = packed
         if shift:
             part = graph.ShiftOp(part, scalar_like(shift, part), direction="right").result
-        if shift + bits < 8:
-            part = graph.BitwiseAndOp(part, scalar_like((1 << bits) - 1, part)).result
-        found.append(part)
-    return found
-
-
-def beside(parts: list[SSAValue]) -> SSAValue:
-    """Return the numbers of each byte beside each other, along the last axis."""
-    *outer, size = shape_of(parts[0])
-    apart = [reshaped(part, [*outer, size, 1]) for part in parts]
-    whole = apart[0] if len(apart) == 1 else graph.ConcatOp(apart, len(outer) + 1).result
+        part = graph.BitwiseAndOp(part, scalar_like((1 << bits) - 1, part)).result
+        parts.append(reshaped(part, [*outer, size, 1]))
+    whole = graph.ConcatOp(parts, len(outer) + 1).result
     return reshaped(whole, [*outer, size * len(parts)])
+
+
+@contrib(
+    "GatherBlockQuantized",
+    needs=3,
+    most=4,
+    attrs="gather_axis quantize_axis block_size bits",
+)
+def gather_block_quantized(node: Node) -> Results:
+    """Operands: integers in blocks, indices, scales, zeros; what is read becomes real numbers."""
+    data, indices = node[0], node[1]
+    rank, bits = rank_of(data), node.attrs.int("bits", 4)
+    axis = axis_in(node.attrs.int("gather_axis", 0), rank)
+    along = axis_in(node.attrs.int("quantize_axis", 1), rank)
+    packed, block = dtype_of(data) == np.uint8, node.attrs.int("block_size", 128)
+    if axis == along or block < 1 or (packed and (axis, along) != (0, rank - 1)):
+        raise BadNode(f"gathers along axis {axis} of blocks of {block} along axis {along}")
+    parameters = (data, node[2], node.get(3))
+    w, scale, zero = (
+        None if value is None else graph.GatherOp(value, indices, axis).result
+        for value in parameters
+    )
+    assert w is not None, "operands 0 and 2 are there"
+    assert scale is not None, "operands 0 and 2 are there"
+    along += rank_of(indices) - 1 if axis < along else 0
+    if packed:
+        w = unpacked(w, bits)
+        if zero is None:
+            zero = constant(np.full([1] * rank_of(w), 1 << (bits - 1), np.uint8))
+        else:
+            zero = sliced(unpacked(zero, bits), along, 0, shape_of(scale)[along])
+    return graph.DequantizeOp(w, scale, zero, element_type(scale), axis=along, block=block).result

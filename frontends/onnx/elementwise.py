@@ -160,7 +160,16 @@ def gelu(node: Node) -> Results:
 
 @converts("Swish")
 def swish(node: Node) -> Results:
-    """x * sigmoid(alpha * x)"""
+    return _gate(node)
+
+
+@converts("SwiGLU")
+def swiglu(node: Node) -> Results:
+    return graph.MulOp(_gate(node), node[1]).result
+
+
+def _gate(node: Node) -> SSAValue:
+    """Return x * sigmoid(alpha * x)."""
     x, alpha = node[0], node.attrs.float("alpha", 1.0)
     scaled = x if alpha == 1.0 else graph.MulOp(x, scalar_like(alpha, x)).result
     return graph.MulOp(x, graph.SigmoidOp(scaled).result).result

@@ -1,48 +1,20 @@
-"""Replaces calls by bodies: of a model's own functions, and of operators that others define."""
+"""Replaces calls of a model's own functions by their bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import onnx
 from onnx import ModelProto, NodeProto, inliner
 
-from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, Model, skeleton
+from nn_opt.frontends.onnx.reader import Model, skeleton
 from nn_opt.frontends.onnx.structure import node_label
-
-# Operators without a converter, since ONNX itself spells them with those that have one.
-DEFINED_BY_OTHERS = frozenset(
-    {
-        "SwiGLU",
-    }
-)
-
-
-def is_defined_by_others(node: NodeProto) -> bool:
-    """Return whether a node stands for the nodes that ONNX defines it by."""
-    return node.domain in MAIN_DOMAINS and node.op_type in DEFINED_BY_OTHERS
 
 
 def without_functions(model: Model) -> Model:
-    """Return the model with every call replaced by the body of what it calls.
-
-    Raises: DiagnosticError if a body cannot be had, as where element types are unknown.
-    """
+    """Return the model with every call replaced by the body of what it calls."""
     if model.proto.functions:
         bare = skeleton(model)
         model = _with_nodes(model, bare, inliner.inline_local_functions(bare))
-    while calls := {node.op_type for node in model.proto.graph.node if is_defined_by_others(node)}:
-        # One operator at a time: a body may itself call another one.
-        bare = onnx.shape_inference.infer_shapes(skeleton(model))
-        try:
-            inlined = inliner.inline_selected_functions(
-                bare, [("", name) for name in sorted(calls)], inline_schema_functions=True
-            )
-        except RuntimeError:
-            raise model.error(
-                f"cannot spell {', '.join(sorted(calls))} in other operators"
-            ) from None
-        model = _with_nodes(model, bare, inlined)
     return model
 
 

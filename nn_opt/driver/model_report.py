@@ -19,7 +19,6 @@ from xdsl.utils.exceptions import DiagnosticException
 from nn_opt.backends.source.gpu_languages import LANGUAGES, language_named
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx import describe_inputs, describe_outputs, import_model, read_model
-from nn_opt.frontends.onnx.functions import is_defined_by_others
 from nn_opt.frontends.onnx.reader import Model, check_model, check_opset, skeleton
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
 from nn_opt.frontends.onnx.support import operator_key, reasons
@@ -106,7 +105,7 @@ def _place(model: Model, node: NodeProto) -> tuple[str, str]:
     host = HOST_OPS.get(node.op_type)
     if host is not None and host.always:
         return HOST, ""
-    if (node.domain, node.op_type) in own or is_defined_by_others(node):
+    if (node.domain, node.op_type) in own:
         return COMPILED, ""
     why = "; ".join(reasons(model, node))
     return (UNSUPPORTED, why) if why else (COMPILED, "")

@@ -335,6 +335,16 @@ def test_product_with_weights_of_some_bits(bits: int, zeros: str, count: int) ->
     row(nodes, {"a": noise(count, 40)}, known).check(rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+def test_rows_of_weights_of_some_bits(zeros: bool) -> None:
+    """32 numbers of 4 bits a row, in 2 blocks."""
+    numbers, zero = random.integers(0, 16, (5, 32)), random.integers(0, 16, (5, 2))
+    known = {"w": _packed(numbers, 4), "s": noise(5, 2), "z": _packed(zero, 4)}
+    nodes = f"""y = GatherBlockQuantized<quantize_axis = 1, block_size = 16, bits = 4>
+      (w, i, s{", z" if zeros else ""})"""
+    row(nodes, {"i": np.int64([[3, 0], [4, 4]])}, known).check()
+
+
 def test_layer_norms_that_onnxruntime_adds_to_old_operator_sets() -> None:
     text = """g (float[2,8] x) => (float[] y, float[] z) {
       y = LayerNormalization(x, g, b) z = SimplifiedLayerNormalization(x, g) }"""
@@ -382,7 +392,7 @@ def test_packed_heads_are_those_side_by_side() -> None:
 
 REAL = {"x": noise(2, 3, 8), "matrix": noise(4, 6), "vector": noise(8), "byte": u8(1, 2),
         "words": np.int32([[1, 2]]), "one": scale(1), "number": np.asarray(3, np.int32),
-        "bits": u8(*range(16)).reshape(2, 1, 8), "scales": noise(2, 1),
+        "bits": u8(*range(16)).reshape(2, 1, 8), "scales": noise(2, 1), "long": noise(1, 16),
         "square": noise(6, 6), "five": noise(2, 3, 2, 2, 4),
         "last": i32(1, 1)}  # fmt: skip
 BITS = "K = 16, N = 2, block_size = 16"
@@ -433,13 +443,18 @@ REFUSALS = {
         "6 operands, expected 2 and 3 for each part"
     ),
     "QGemm(bits, one, byte)": "operand 3 is missing",
-    f"MatMulNBits<{BITS}>(x, bits, scales)": ("rows of operand 0 have 8 elements, expected K = 16"),
-    f"MatMulNBits<{BITS}>(x, bits, scales, , last)": "operand 4, an order of groups",
-    "MatMulNBits<K = 16, N = 2, block_size = 16, bits = 3>(x, bits, scales)": (
+    f"MatMulNBits<{BITS}>(x, bits, scales)": (
+        "operand 0 has shape [2, 3, 8], expected rows of K = 16 elements"
+    ),
+    f"MatMulNBits<{BITS}>(long, bits, scales, , last)": "operand 4, an order of groups",
+    "MatMulNBits<K = 16, N = 2, block_size = 16, bits = 3>(long, bits, scales)": (
         "blocks of 16 numbers of 3 bits, expected whole bytes of numbers of 2, 4 or 8"
     ),
-    f"MatMulNBits<{BITS}>(x, matrix, scales)": (
+    f"MatMulNBits<{BITS}>(long, matrix, scales)": (
         "weights are float32 [4, 6], expected uint8 [2, 1, 8]"
+    ),
+    "GatherBlockQuantized<quantize_axis = 0>(bits, last, scales)": (
+        "gathers along axis 0 of blocks of 128 along axis 0"
     ),
     'FusedGemm<activation = "Swish">(matrix, square)': "activation is 'Swish', expected one of",
     "NhwcMaxPool<strides = [1]>(five)": "kernel_shape is missing",

@@ -204,15 +204,6 @@ def test_element_types_without_a_counterpart(kind: str) -> None:
     assert f"'x' has elements of {kind}, which is not supported" in complaint(model)
 
 
-def test_what_no_other_operators_can_spell() -> None:
-    text = """
-    g (float[2,3] x) => (float[] y) { a = local.keep(x) y = CenterCropPad(a, a) }
-    <domain: "local", opset_import: ["" : 17]>
-    keep (a) => (b) { b = Relu(a) }"""
-    message = complaint(parse(text, 18, domains={"local": 1}))
-    assert "cannot spell CenterCropPad in other operators" in message
-
-
 # sizes --------------------------------------------------------------------------------------------
 
 OPEN = "g (float[N,3,?] a, float[N] b, float[] c) => (float[] y) { y = Relu(a) }"

@@ -1,4 +1,4 @@
-"""Operators that ONNX defines by others, and a model's own functions, against onnxruntime."""
+"""Operators that ONNX defines by a function, and a model's own functions, against onnxruntime."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ import test_onnx_shape
 import test_onnx_windows
 
 from nn_opt.frontends.onnx.converters import CONVERTERS
-from nn_opt.frontends.onnx.functions import DEFINED_BY_OTHERS
 from nn_opt.frontends.onnx.reader import OF_ONNXRUNTIME
 
 TESTS = [
@@ -33,9 +32,7 @@ NAMED = {word for module in TESTS for word in re.findall(r"[A-Z]\w+", inspect.ge
 USED = {node.op_type for row in ROWS for node in row.model().graph.node} | NAMED
 
 
-@pytest.mark.parametrize(
-    ("domain", "name"), sorted({*CONVERTERS, *(("", name) for name in DEFINED_BY_OTHERS)})
-)
+@pytest.mark.parametrize(("domain", "name"), sorted(CONVERTERS))
 def test_operator_exists_and_is_tested(domain: str, name: str) -> None:
     foreign = domain == "com.microsoft" or name in OF_ONNXRUNTIME
     assert foreign or onnx.defs.has(name, domain)
