@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx_rows import Row, ints, noise
+from onnx_text import at_graph_level
+
+import nn_opt
 
 image = noise(2, 3, 5, 6)
 volume = noise(1, 2, 3, 4, 5)
@@ -157,3 +160,67 @@ UNDONE = [
 )
 def test_agrees_with_onnxruntime(row: Row) -> None:
     row.check(rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (
+            Row(
+                "y = AffineGrid(t, s)", {"t": noise(1, 2, 3)}, {"s": ints(1, 2, 3, 4, 5)}, opset=20
+            ),
+            r"theta has shape \[1, 2, 3\] for an image of sizes \[1, 2, 3, 4, 5\]",
+        ),
+        (
+            Row(
+                "y = RoiAlign<sampling_ratio = -1>(x, r, b)",
+                {"x": image, "r": rois},
+                {"b": images},
+            ),
+            "sampling_ratio is -1, expected at least 0",
+        ),
+        (
+            Row(
+                "y = DeformConv<group = 2>(x, w, o)",
+                {"x": noise(1, 4, 3, 3), "w": noise(3, 2, 1, 1), "o": noise(1, 2, 3, 3)},
+                opset=19,
+            ),
+            r"3 filters of 2 channels for 2 group\(s\)",
+        ),
+        (
+            Row(
+                "y = DeformConv(x, w, o)",
+                {"x": noise(1, 4, 3, 3), "w": noise(3, 4, 1, 1), "o": noise(1, 3, 3, 3)},
+                opset=19,
+            ),
+            "offset has 3 channels, expected 2",
+        ),
+        (
+            Row(
+                "y = Col2Im(x, s, k)",
+                {"x": noise(1, 12, 8)},
+                {"s": ints(4, 5), "k": ints(2, 3)},
+                opset=18,
+            ),
+            r"operand has shape \[1, 12, 8\], expected 9 blocks of \[2, 3\]",
+        ),
+    ],
+    ids=str,
+)
+def test_refusals(row: Row, words: str) -> None:
+    with pytest.raises(nn_opt.DiagnosticError, match=words):
+        at_graph_level(row.model(), row.inputs)
+
+
+def test_sorted_indices_find_their_elements() -> None:
+    x, size = noise(1, 2, 20, 20), 40
+    places = np.arange(x.size).reshape(x.shape)
+    rows, columns = places % 400 // 20 * 2 + 1, places % 20 * 2
+    indices = (places // 400 * size + rows) * size + columns
+    indices[0, 1, 0, 0] = indices[0, 0, 3, 4]  # the last of several counts
+    node = "y = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(x, i)"
+    row = Row(node, {"x": x, "i": indices.astype(np.int64)})
+    (got,) = at_graph_level(row.model(), row.inputs)
+    want = np.zeros(2 * size * size, np.float32)
+    want[indices.reshape(-1)] = x.reshape(-1)
+    np.testing.assert_array_equal(got.reshape(-1), want)
