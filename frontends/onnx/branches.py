@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from xdsl.ir import SSAValue
 
+from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.node import HostOnly, reshaped
 from nn_opt.frontends.onnx.reader import MAIN_DOMAINS
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
 
@@ -54,6 +57,21 @@ def taken_branch(node: NodeProto, label: str, condition: bool, used: set[str]) -
             same.output.append(name)
             nodes.append((same, same.name))
     return Inlined(nodes, {names[tensor.name]: tensor for tensor in branch.initializer})
+
+
+def chosen(
+    condition: SSAValue, first: Sequence[SSAValue], second: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """Return the results of one branch or the other, element by element.
+
+    Raises: HostOnly if their types differ.
+    """
+    condition = reshaped(condition, [])
+    types = [[value.type for value in values] for values in (first, second)]
+    if types[0] != types[1]:
+        raise HostOnly("its condition changes from step to step, and so do the types of results")
+    pairs = zip(first, second, strict=True)
+    return [graph.WhereOp(condition, one, other).result for one, other in pairs]
 
 
 def _new_names(branch: GraphProto, prefix: str, used: set[str]) -> dict[str, str]:

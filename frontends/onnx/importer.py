@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from nn_opt.frontends.onnx.baking import baked
 from nn_opt.frontends.onnx.bounded import bounded
-from nn_opt.frontends.onnx.branches import is_if, key_of, names_in, taken_branch
+from nn_opt.frontends.onnx.branches import chosen, is_if, key_of, names_in, taken_branch
 from nn_opt.frontends.onnx.converters import CONVERTERS
 from nn_opt.frontends.onnx.evaluation import Evaluator, NeedsHost, NeedsValue, Varies
 from nn_opt.frontends.onnx.functions import without_functions
@@ -172,14 +172,18 @@ class _Builder:
                 self._convert(scope, node, label, line)
 
     def _take_branch(self, scope: Scope, proto: NodeProto, label: str, line: int) -> None:
-        """Convert the branch that the condition of an If, which must be known, takes."""
+        """Convert the branch that the condition of an If takes; both if it varies in a loop."""
         node = self._node(scope, proto, label, line)
         try:
             condition = node.known(0)
             if condition is None or condition.size != 1:
                 raise BadNode("expected a condition of one element")
         except FAULTS as error:
-            raise self._failure(scope, proto, label, error) from None
+            failure = self._failure(scope, proto, label, error)
+            if not isinstance(failure, Varies):
+                raise failure from None
+            self._take_both(scope, node, line)
+            return
         taken = bool(condition.reshape(-1)[0])
         if scope is self.root:
             self.choices[key_of(proto)] = taken
@@ -188,6 +192,18 @@ class _Builder:
         for inner, name in branch.nodes:
             self._require_converter(scope, inner, name)
             self._add(scope, inner, name, line)
+
+    def _take_both(self, scope: Scope, node: Node, line: int) -> None:
+        """Convert both branches of an If in a step of a loop, and choose between their results."""
+        branches = [node.attrs.graph(name) for name in ("then_branch", "else_branch")]
+        try:
+            with ImplicitBuilder(scope.block):
+                results = chosen(node[0], *(node.inline(branch, []) for branch in branches))
+        except FAULTS as error:
+            raise self._failure(scope, node.proto, node.label, error) from None
+        for name, value in zip(node.outputs, results, strict=False):
+            if name:
+                self._define(scope, node.proto, node.label, name, value)
 
     def _require_converter(self, scope: Scope, node: NodeProto, label: str) -> None:
         """Raise a diagnostic for a node of a graph in a node that is not supported."""

@@ -96,6 +96,18 @@ def test_agrees_with_onnxruntime(case: str) -> None:
     check(model, {"a": noise(1, 3) if "float[1,3] a" in text else noise(3)})
 
 
+IF = """body = f (int64 i, bool c, float[3] s) => (bool d, float[3] n, float[3] y) {
+          d = Identity(c) m = ReduceMax<keepdims = 0>(s) k = Cast<to = 1>(i) p = Less(m, k)
+          n, y = If(p) <then_branch = t () => (float[3] u, float[3] g) { u = Add(s, k) g = Exp(s) },
+                        else_branch = e () => (float[%s] v, float[3] w) { %s w = Neg(s) }> }"""
+
+
+def test_both_branches_are_computed_where_the_condition_varies() -> None:
+    model = model_of(loop(IF % (3, "v = Mul(s, k)"), 'five, "", a'))
+    assert len(scans(model)) == 1
+    check(model, {"a": noise(3)})
+
+
 def test_the_first_step_may_change_a_type() -> None:
     text = loop(
         """body = f (int64 i, bool c, float[m] s) => (bool d, float[3] n) {
@@ -153,6 +165,11 @@ HOST = {
         ),
         "Loop: node 'Loop_0/ConstantOfShape_3': ConstantOfShape: operand 0 ('t') must be known at"
         " compile time, but it depends on the model's inputs",
+    ),
+    "branches of different types": (
+        loop(IF % (1, "v = ReduceMax<keepdims = 1>(s)"), 'five, "", a'),
+        "Loop: node 'Loop_0/If_4': If: its condition changes from step to step, and so do the"
+        " types of results",
     ),
     "a loop of the host in it": (
         loop(
