@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
@@ -12,11 +13,12 @@ from nn_opt.frontends.onnx.node import (
     Node,
     Results,
     cast,
+    constant,
     rank_of,
     reshaped,
 )
 from nn_opt.frontends.onnx.table import converts
-from nn_opt.ir.types import element_type, shape_of
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 
 
 @converts("RotaryEmbedding")
@@ -55,29 +57,30 @@ def rotated(x: SSAValue, cos: SSAValue, sin: SSAValue, dim: int, *, interleaved:
         raise BadNode(f"{have}, expected one for each pair of the {dim} elements to rotate")
     cos, sin = (cast(value, element_type(x)) for value in (cos, sin))
     turned = sliced(x, 3, 0, dim) if dim < size else x
-    y = _interleaved(turned, cos, sin) if interleaved else _halves(turned, cos, sin)
+    y = _turned(turned, cos, sin, 4 if interleaved else 3)
     return y if dim == size else graph.ConcatOp([y, sliced(x, 3, dim, size - dim)], 3).result
 
 
-def _halves(x: SSAValue, cos: SSAValue, sin: SSAValue) -> SSAValue:
-    half = shape_of(x)[-1] // 2
-    first, second = sliced(x, 3, 0, half), sliced(x, 3, half, half)
-    return graph.ConcatOp(_turned(first, second, cos, sin), 3).result
+def _turned(x: SSAValue, cos: SSAValue, sin: SSAValue, axis: int) -> SSAValue:
+    """Return x * cos + (x, the two of each pair exchanged) * (-sin, sin).
 
-
-def _interleaved(x: SSAValue, cos: SSAValue, sin: SSAValue) -> SSAValue:
+    The two are along an axis of their own, so that all is one formula of x.
+    """
     *outer, size = shape_of(x)
-    pairs = reshaped(x, [*outer, size // 2, 2])
-    cos, sin = (reshaped(value, [*shape_of(value), 1]) for value in (cos, sin))
-    first, second = sliced(pairs, 4, 0, 1), sliced(pairs, 4, 1, 1)
-    return reshaped(graph.ConcatOp(_turned(first, second, cos, sin), 4).result, [*outer, size])
+    inner = [2, size // 2] if axis == 3 else [size // 2, 2]
+    pairs = reshaped(x, [*outer, *inner])
+    last = [0, 0, 0, 0, 0]
+    last[axis] = 1
+    steps = [-1 if place == axis else 1 for place in range(5)]
+    other = graph.SliceOp(pairs, last, shape_of(pairs), steps).result
+    cos, sin = (_beside_pairs(value, axis) for value in (cos, sin))
+    signs = np.asarray([-1, 1], numpy_dtype(element_type(x)))
+    sin = graph.MulOp(sin, constant(signs.reshape(-1, 1) if axis == 3 else signs)).result
+    turned = graph.MulOp(other, sin).result
+    return reshaped(graph.AddOp(graph.MulOp(pairs, cos).result, turned).result, [*outer, size])
 
 
-def _turned(first: SSAValue, second: SSAValue, cos: SSAValue, sin: SSAValue) -> list[SSAValue]:
-    real = graph.SubOp(_product(cos, first), _product(sin, second)).result
-    imaginary = graph.AddOp(_product(sin, first), _product(cos, second)).result
-    return [real, imaginary]
-
-
-def _product(a: SSAValue, b: SSAValue) -> SSAValue:
-    return graph.MulOp(a, b).result
+def _beside_pairs(angle: SSAValue, axis: int) -> SSAValue:
+    shape = list(shape_of(angle))
+    shape.insert(axis, 1)
+    return reshaped(angle, shape)
