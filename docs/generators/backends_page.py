@@ -90,9 +90,11 @@ def operators(record: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[s
 def cell(record: Mapping[str, Any], op: str, backend: str) -> str:
     """Return what a backend does with an operator: in all its types, or in some only."""
     types, refused = record["operators"][op], record["refused"].get(backend, {})
-    left = [t for t in types if not {t, op, f"{op} {t}"} & {*refused}]
+    halted = record["not run"].get(backend, {})
+    left = [t for t in types if not {t, op, f"{op} {t}"} & {*refused, *halted}]
     one = {t: refused[f"{op} {t}"] for t in types if f"{op} {t}" in refused}
     said = [f'{t} refused: "{reason}"' for t, reason in one.items()]
+    said += [f"{t} compiles only: {halted[key]}" for t in types if (key := f"{op} {t}") in halted]
     if op in refused:
         said.append(f'refused: "{refused[op]}"')
     return "; ".join(([done(record, backend)] if left else []) + said) or "refused"

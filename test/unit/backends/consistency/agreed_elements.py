@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ INTEGER = "abs neg sign relu clip bitwise_not"
 CASTS = [name for name in DTYPES if name != "f64"]
 
 
-def casts(dtype: str) -> Program:
+def casts(dtype: str, others: Sequence[str]) -> Program:
     """Return a program that makes numbers other types', and their own again."""
     element = mlir_type(np.dtype(DTYPES[dtype]))
 
@@ -101,7 +101,6 @@ def casts(dtype: str) -> Program:
         middle = mlir_type(np.dtype(DTYPES[other]))
         return lambda x: graph.CastOp(graph.CastOp(x, middle).result, element).result
 
-    others = [name for name in CASTS if name != dtype]
     inputs = (row_numbers(len(others), 2), noise(dtype, len(others), COLUMNS, low=0))
     build = in_rows([by_way_of(other) for other in others])
     return Program(tuple(f"cast:{name}" for name in others), dtype, inputs, build)
@@ -117,7 +116,12 @@ def bits(dtype: str) -> Program:
 
 def elements() -> list[Program]:
     """Return all programs of this page."""
-    made = [*map(casts, DTYPES), *map(bits, DTYPES)]
+    made = [*map(bits, DTYPES)]
+    for dtype in DTYPES:
+        others = [name for name in CASTS if name != dtype]
+        by_f64 = ["bf16"] if dtype in ("i64", "ui64") else []
+        made.append(casts(dtype, [name for name in others if name not in by_f64]))
+        made += [casts(dtype, by_f64)] if by_f64 else []
     made += [elementwise("i1", "and or xor equal", arity=2), elementwise("i1", "not")]
     for dtype in FLOATS:
         made += [elementwise(dtype, WITHIN_1, 0.1, 0.9), elementwise(dtype, UNARY)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from agreed_values import DTYPES, Program
 from executors import BACKENDS
-from matrix import ELSEWHERE, RECORD, Question, faults, questions, tested
+from matrix import ELSEWHERE, RECORD, Question, faults, is_refused, questions, tested
 from xdsl.utils.exceptions import PassFailedException
 
 Refusals = list[tuple[Program, str]]
@@ -35,6 +35,11 @@ def refusals(name: str, asked: Sequence[Question]) -> Refusals:
     if wrong:
         sys.exit(f"{name} is wrong: {', '.join(wrong)}")
     return []
+
+
+def runnable(name: str, record: dict[str, Any]) -> list[Question]:
+    """Return the questions but those that a fault of an emulator keeps from being answered."""
+    return [q for q in questions() if not is_refused(q[0], record["not run"].get(name, {}))]
 
 
 def halves(asked: Sequence[Question]) -> list[Sequence[Question]]:
@@ -77,16 +82,18 @@ def text_of(record: dict[str, Any]) -> str:
 
 def main(names: Sequence[str]) -> None:
     """Write the record."""
-    refused: dict[str, dict[str, str]] = json.loads(RECORD.read_text(encoding="ascii"))["refused"]
+    before = json.loads(RECORD.read_text(encoding="ascii"))
+    refused: dict[str, dict[str, str]] = before["refused"]
     for name in names or BACKENDS:
         print(name, flush=True)
-        refused[name] = summary(refusals(name, questions()), questions())
+        refused[name] = summary(refusals(name, asked := runnable(name, before)), asked)
     record = {
         "backends": {name: backend.how for name, backend in BACKENDS.items()},
         "compiled": [name for name, backend in BACKENDS.items() if not backend.runs],
         "operators": tested(),
         "elsewhere": [*ELSEWHERE],
         "refused": {name: refused[name] for name in BACKENDS if refused.get(name)},
+        "not run": before["not run"],
     }
     RECORD.write_text(text_of(record), encoding="ascii")
 
