@@ -24,9 +24,7 @@ from nn_opt.frontends.onnx.node import (
 from nn_opt.frontends.onnx.scan import scan
 from nn_opt.frontends.onnx.selection import coordinates, held, single
 from nn_opt.frontends.onnx.table import converts
-from nn_opt.ir.types import element_type, mlir_type, shape_of
-
-I32 = mlir_type(np.int32)
+from nn_opt.ir.types import element_type, shape_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def non_max_suppression(node: Node) -> Results:
     order = graph.ArgSortOp(scores, 2, _most(node, count), descending=True).result
     sides = _sides(boxes, center=node.attrs.flag("center_point_box"))
     ordered = Boxes(*(_of_classes(side, order) for side in sides.fields))
-    start = _below(node, scores, order)
+    start = _start(node, scores, order)
     picked = _select(node, ordered, start, steps)
     return _listed(picked, order)
 
@@ -100,37 +98,39 @@ def _of_classes(side: SSAValue, order: SSAValue) -> SSAValue:
     return graph.GatherElementsOp(each, order, 2).result
 
 
-def _below(node: Node, scores: SSAValue, order: SSAValue) -> SSAValue:
-    """Return 1 for boxes that are out from the start, since their score is too low."""
-    threshold = node.get(4)
+def _start(node: Node, scores: SSAValue, order: SSAValue) -> SSAValue:
+    """Return the place of each box in its order, the number of boxes if its score is too low."""
+    count = shape_of(order)[2]
+    places = np.broadcast_to(np.arange(count, dtype=np.int32), shape_of(order))
+    start, threshold = constant(np.ascontiguousarray(places)), node.get(4)
     if threshold is None:
-        return constant(np.zeros(shape_of(order), np.int32))
+        return start
     ordered = graph.GatherElementsOp(scores, order, 2).result
     limit = cast(single(threshold, "score_threshold"), element_type(scores))
-    return cast(graph.NotOp(graph.GreaterOp(ordered, limit).result).result, I32)
+    above = graph.GreaterOp(ordered, limit).result
+    return graph.WhereOp(above, start, scalar_like(count, start)).result
 
 
 def _select(node: Node, boxes: Boxes, start: SSAValue, steps: int) -> SSAValue:
     """Return the place of the box selected in each step: [steps, images, classes].
 
-    It is the number of boxes where none is left.
+    It is the number of boxes where none is left, as is the place of those that are gone.
     """
     images, classes, count = shape_of(start)
     given, limit = node.get(3), scalar_like(0, boxes.area)
     if given is not None:
         limit = cast(single(given, "iou_threshold"), element_type(boxes.area))
-    places = constant(np.arange(count, dtype=np.int32))
 
-    def step(states: Sequence[SSAValue], _: Sequence[SSAValue]):
-        gone = graph.NotOp(graph.EqualOp(states[0], scalar_like(0, states[0])).result).result
-        left = graph.WhereOp(gone, scalar_like(count, places), places).result
-        best = graph.ReduceOp(left, "min", [2], True).result
+    def step(
+        states: Sequence[SSAValue], _: Sequence[SSAValue]
+    ) -> tuple[list[SSAValue], list[SSAValue]]:
+        best = graph.ReduceOp(states[0], "min", [2], True).result
         at = cast(graph.MinimumOp(best, scalar_like(count - 1, best)).result, I64)
         own = Boxes(*(graph.GatherElementsOp(f, at, 2).result for f in boxes.fields))
-        near = _overlap(own, boxes, limit)
-        near = graph.OrOp(near, graph.EqualOp(places, best).result).result
-        now = cast(graph.OrOp(gone, near).result, I32)
-        return [now], [reshaped(best, [images, classes])]
+        same = graph.EqualOp(states[0], best).result
+        gone = graph.OrOp(_overlap(own, boxes, limit), same).result
+        left = graph.WhereOp(gone, scalar_like(count, best), states[0]).result
+        return [left], [reshaped(best, [images, classes])]
 
     clock = constant(np.zeros(steps, np.int32))
     return scan([start], [clock], step, reverse=False)[1]
