@@ -13,7 +13,18 @@ from xdsl.ir import Block, Region, SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.evaluation import Varies
-from nn_opt.frontends.onnx.node import BadNode, HostOnly, Node, Results, constant, reshaped
+from nn_opt.frontends.onnx.lists import DOMAIN
+from nn_opt.frontends.onnx.node import (
+    BadNode,
+    HostOnly,
+    Node,
+    Results,
+    axis_in,
+    constant,
+    rank_of,
+    reshaped,
+    transposed,
+)
 from nn_opt.frontends.onnx.scan import show, step_block
 from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
@@ -158,6 +169,14 @@ class Run:
         ]
         discard(block)
         return [constant(array) for array in empty]
+
+
+@converts("Unfront", domain=DOMAIN)
+def unfront(node: Node) -> SSAValue:
+    """The first axis becomes another one: of what steps added, where a list was stacked."""
+    rank = rank_of(node[0])
+    axis = axis_in(node.attrs.int("axis"), rank)
+    return transposed(node[0], [*range(1, axis + 1), 0, *range(axis + 1, rank)])
 
 
 def joined(parts: Sequence[SSAValue]) -> SSAValue:

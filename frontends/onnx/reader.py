@@ -6,13 +6,14 @@ import mmap
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, TensorProto
 
+from nn_opt.frontends.onnx.lists import with_stacked_lists
 from nn_opt.frontends.onnx.structure import check_structure, graph_texts, node_texts
 from nn_opt.frontends.onnx.wire import Malformed, Weights, cut_weights
 from nn_opt.ir.diagnostics import DiagnosticError
@@ -101,7 +102,8 @@ def _with_graph(model: Model) -> Model:
         raise model.error("not an ONNX model: it holds no graph")
     if not all(isinstance(text, str) for text in _texts(model.proto)):
         raise model.error("not an ONNX model, or a damaged one: a name in it is not UTF-8 text")
-    return model
+    proto = with_stacked_lists(model.proto)
+    return model if proto is model.proto else replace(model, proto=proto)
 
 
 def _texts(proto: ModelProto) -> Iterator[object]:
