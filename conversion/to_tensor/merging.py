@@ -9,51 +9,58 @@ from xdsl.dialects.builtin import IntegerType
 
 from nn_opt.conversion.to_tensor.body import Array, Body
 from nn_opt.conversion.to_tensor.lowering import Lowering
-from nn_opt.conversion.to_tensor.scalar import INDEX, Number, Scalar, constant
+from nn_opt.conversion.to_tensor.scalar import I64, INDEX, Number, Scalar, constant
 from nn_opt.conversion.to_tensor.steps import repeat
 
 I32 = IntegerType(32)
 
 
-def merge_runs(k: Lowering, keys: Array, places: Array, size: int, count: int) -> Array:
+def merge_runs(k: Lowering, keys: Array, places: Array, count: int) -> Array:
     """Return the first `count` places of each row, whose runs [rows.., runs, length] are sorted.
 
-    Keys beyond `size` elements of a row are the largest there are, and the last ones of it.
+    A key of 32 bits and its place travel as one integer. What the rows lack of a power of two of
+    runs are the largest keys, at the end.
     """
-    runs, length = keys.shape[-2:]
-    parts = [keys, places]
-    while runs > 1:
-        parts = _merge_pairs(k, parts, last=runs == 2)
-        runs, length = runs // 2, length * 2
-    rows, places = keys.shape[:-2], parts[-1]
-    return k.compute(
-        "argsort.merged",
-        [*rows, count],
-        I32,
-        lambda b: b.element(places, [*b.par[:-1], 0, b.par[-1]]),
-    )
+    parts = [keys, places] if keys.dtype == I64 else [_packed(k, keys, places)]
+    while parts[0].shape[-2] > 1:
+        parts = _merge_pairs(k, parts, count)
+    merged = parts[-1]
+
+    def place(b: Body) -> Scalar:
+        found = b.element(merged, [*b.par[:-1], 0, b.par[-1]])
+        return found.cast(I32)
+
+    return k.compute("argsort.merged", [*keys.shape[:-2], count], I32, place)
 
 
-def _merge_pairs(k: Lowering, parts: Sequence[Array], *, last: bool) -> list[Array]:
+def _packed(k: Lowering, keys: Array, places: Array) -> Array:
+    def formula(b: Body) -> Scalar:
+        key, place = b.element(keys, b.par).cast(I64), b.element(places, b.par).cast(I64)
+        return key.binary("shl", 32) | place
+
+    return k.compute("argsort.packed", keys.shape, I64, formula)
+
+
+def _merge_pairs(k: Lowering, parts: Sequence[Array], count: int) -> list[Array]:
     """Merge runs 2p and 2p + 1 of all rows: at each step, the smaller of two heads comes next.
 
-    The state is how many elements of each first run are gone.
+    The state is how many elements of each first run are gone. No more than `count` are merged.
     """
     *rows, runs, length = parts[0].shape
-    pairs = [*rows, runs // 2]
+    pairs, steps = [*rows, runs // 2], min(2 * length, count)
     gone = k.compute("argsort.gone", pairs, I32, lambda b: constant(0, I32))
-    steps = k.constant(np.arange(2 * length, dtype=np.int32))
+    clock = k.constant(np.arange(steps, dtype=np.int32))
 
     def step(
         now: Sequence[Array], table: Sequence[Array]
     ) -> tuple[Sequence[Array], Sequence[Array]]:
-        def heads(b: Body, part: Array) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+        def heads(b: Body, part: Array) -> list[Scalar]:
             first = b.element(now[0], b.par)
             second = b.element(table[0], []) - first
-            outer, pair = b.par[:-1], b.par[-1]
-            one = b.element(part, [*outer, pair * 2, _within(first, length)])
-            other = b.element(part, [*outer, pair * 2 + 1, _within(second, length)])
-            return one, other, first, second
+            pair, found = b.par[-1] * 2, [first, second]
+            at = [place.minimum(length - 1).cast(INDEX) for place in found]
+            runs_of = [[*b.par[:-1], pair + side, at[side]] for side in (0, 1)]
+            return [*(b.element(part, place) for place in runs_of), *found]
 
         def takes_first(b: Body) -> Scalar:
             one, other, first, second = heads(b, parts[0])
@@ -68,19 +75,14 @@ def _merge_pairs(k: Lowering, parts: Sequence[Array], *, last: bool) -> list[Arr
             first = b.element(now[0], b.par)
             return takes_first(b).select(first + 1, first)
 
-        wanted = parts[1:] if last else parts
         outputs = [
             k.compute("argsort.taken", pairs, part.dtype, lambda b, part=part: taken(b, part))
-            for part in wanted
+            for part in parts
         ]
         return [k.compute("argsort.gone", pairs, I32, moved)], outputs
 
-    _, *stacked = repeat([gone], [steps], step, 2 * length)
+    _, *stacked = repeat([gone], [clock], step, steps)
     return [_turned(k, stack) for stack in stacked]
-
-
-def _within(place: Scalar, length: int) -> Scalar:
-    return place.minimum(length - 1).cast(INDEX)
 
 
 def _turned(k: Lowering, stack: Array) -> Array:

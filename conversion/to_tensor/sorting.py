@@ -34,8 +34,8 @@ from nn_opt.dialects.tensor import identity_of
 from nn_opt.ir.types import shape_of
 
 I32 = IntegerType(32)  # of a place in a row
-RUN = 64  # elements that are sorted by counting before they are merged
-LONG = 256  # elements of a row that is not sorted by counting alone
+RUN = {32: 64, 64: 16}  # elements that are sorted by counting before they are merged, by bits
+LONG = {32: 256, 64: 48}  # elements of a row that is not sorted by counting alone
 MERGED = 24  # what an element costs in a merge, in comparisons of vectors
 LANES = 8
 
@@ -57,6 +57,10 @@ class Keys:
     @property
     def type(self) -> Attribute:
         return self.array.dtype
+
+    @property
+    def bits(self) -> int:
+        return width(self.type)
 
     @property
     def most(self) -> Number:
@@ -85,11 +89,11 @@ def _sorted(k: Lowering, keys: Keys, count: int) -> Array:
     levels = (size - 1).bit_length()
     if 2 * count < min(size + count, MERGED * LANES):
         return _one_by_one(k, keys, count)
-    if size <= LONG:
+    if size <= LONG[keys.bits]:
         return _by_counting(k, keys, count)
     if k.parallel:
         return sort_by_network(k, keys.array, keys.most, levels, count)
-    return merge_runs(k, *_sorted_runs(k, keys), size, count)
+    return merge_runs(k, *_sorted_runs(k, keys, min(count, RUN[keys.bits])), count)
 
 
 def _keys(k: Lowering, x: Array, axis: int, descending: bool) -> Keys:
@@ -197,25 +201,27 @@ def _next_least(k: Lowering, keys: Keys, now: Sequence[Array]) -> list[Array]:
     return [found, k.compute("argsort.first", rows, I32, first, reduce=[size], combiner="min")]
 
 
-def _sorted_runs(k: Lowering, keys: Keys) -> tuple[Array, Array]:
-    """Return the keys and places [rows.., runs, RUN] of a row cut in runs, each sorted."""
-    runs = -(-keys.size // RUN)
+def _sorted_runs(k: Lowering, keys: Keys, count: int) -> tuple[Array, Array]:
+    """Return the keys and places [rows.., runs, count] of a row cut in runs, each sorted."""
+    length = RUN[keys.bits]
+    runs = -(-keys.size // length)
     runs = 1 << (runs - 1).bit_length()
-    shape = [*keys.rows, runs, RUN]
+    shape = [*keys.rows, runs, length]
     last = len(shape) - 1
 
     def padded(b: Body) -> Scalar:
-        return b.element(keys.array, [*b.par[:-2], b.par[-2] * RUN + b.par[-1]], keys.most)
+        return b.element(keys.array, [*b.par[:-2], b.par[-2] * length + b.par[-1]], keys.most)
 
     cut = Keys(k.compute("argsort.cut", shape, keys.type, padded))
-    inner = _by_counting(k, cut, RUN)
+    inner = _by_counting(k, cut, count)
 
     def at(b: Body) -> list[Index]:
         return [*b.par[:last], b.element(inner, b.par).cast(INDEX)]
 
     def place(b: Body) -> Scalar:
-        return b.element(inner, b.par) + _place(b, b.par[-2] * RUN)
+        return b.element(inner, b.par) + _place(b, b.par[-2] * length)
 
+    shape = [*shape[:last], count]
     ordered = k.compute("argsort.run", shape, keys.type, lambda b: b.element(cut.array, at(b)))
     return ordered, k.compute("argsort.start", shape, I32, place)
 

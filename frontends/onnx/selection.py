@@ -29,7 +29,7 @@ from nn_opt.frontends.onnx.scan import scan
 from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import element_type, mlir_type, shape_of
 
-UI8 = mlir_type(np.uint8)
+UI8, I32 = mlir_type(np.uint8), mlir_type(np.int32)
 MOST_POWER = 24  # of the sizes that are asked for
 
 
@@ -134,6 +134,11 @@ def _gathered(x: SSAValue, places: SSAValue, axis: int = 0) -> SSAValue:
     return graph.GatherOp(x, places, axis).result
 
 
+def _inverse(order: SSAValue) -> SSAValue:
+    """Return at which place each number of a permutation is."""
+    return graph.ArgSortOp(cast(order, I32)).result
+
+
 def _sorted_rows(rows: SSAValue) -> SSAValue:
     """Return the places of rows in order: a stable sort by the last column, ... by the first."""
     count, columns = shape_of(rows)
@@ -181,11 +186,11 @@ def unique(node: Node) -> Results:
     last = scalar_like(count - 1, begins)
     first = _gathered(order, graph.MinimumOp(begins, last).result)
     group = graph.SubOp(groups, scalar_like(1, groups)).result
-    group = _gathered(group, graph.ArgSortOp(order).result)
+    group = _gathered(group, _inverse(order))
     if not node.attrs.flag("sorted", True):
         by_place = graph.ArgSortOp(_hidden(first, size, count)).result
         first, counts = _gathered(first, by_place), _gathered(counts, by_place)
-        group = _gathered(graph.ArgSortOp(by_place).result, group)
+        group = _gathered(_inverse(by_place), group)
     return [_gathered(x, first, axis), first, group, counts, size]
 
 
