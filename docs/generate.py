@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "generators"))
+sys.path[:0] = [str(HERE / "generators"), str(HERE.parent)]
 
 from backends_page import backends_page  # noqa: E402 (found by the line before)
 from command_pages import command_page  # noqa: E402
@@ -22,6 +22,8 @@ from pass_stub import pass_stub  # noqa: E402
 from pipeline_page import pipeline_page  # noqa: E402
 from web_page import web_page  # noqa: E402
 
+from conformance.page import page as conformance_page  # noqa: E402
+
 PAGES: dict[str, Callable[[], str]] = {
     "pipeline.md": pipeline_page,
     "passes.md": passes_page,
@@ -29,6 +31,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_page,
     "onnx.md": onnx_page,
     "backends.md": backends_page,
+    "conformance.md": conformance_page,
     "web-benchmarks.md": web_page,
     "../passes/__init__.pyi": pass_stub,
     **{f"dialects/{d.name}.md": partial(dialect_page, d) for d in DIALECTS},
