@@ -155,8 +155,7 @@ def lift_view(
     op: Operation, scan: graph.ScanOp, whole: SSAValue, builder: Builder
 ) -> SSAValue | None:
     """reshape(x[t])  ->  reshape(x)[t]"""
-    shape = [scan.length, *shape_of(op.results[0])]
-    return builder.insert(graph.ReshapeOp(whole, shape)).result
+    return reshaped(whole, [scan.length, *shape_of(op.results[0])], builder)
 
 
 def lift_entry(
@@ -189,10 +188,16 @@ def lift_product(
     if not plain or not is_outside(right, scan.body.block) or not shape_of(left):
         return None
     *outer, inner = shape_of(whole)
-    flat = builder.insert(graph.ReshapeOp(whole, [prod(outer), inner])).result
+    flat = reshaped(whole, [prod(outer), inner], builder)
     product = builder.insert(graph.MatmulOp(flat, right, wide=op.wide is not None)).result
-    shape = [scan.length, *shape_of(op.result)]
-    return builder.insert(graph.ReshapeOp(product, shape)).result
+    return reshaped(product, [scan.length, *shape_of(op.result)], builder)
+
+
+def reshaped(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAValue:
+    """Return a value under a shape, itself if it has that already."""
+    if shape_of(value) == tuple(shape):
+        return value
+    return builder.insert(graph.ReshapeOp(value, shape)).result
 
 
 LIFTS: dict[type[Operation], Lift] = {
@@ -215,7 +220,8 @@ def lift(scan: graph.ScanOp) -> graph.ScanOp:
         sliced = next((operand for operand in op.operands if operand in wholes), None)
         whole = None
         if sliced is not None:
-            whole = LIFTS[type(op)](op, scan, wholes[sliced], builder)
+            with located(op):
+                whole = LIFTS[type(op)](op, scan, wholes[sliced], builder)
         if whole is None:
             continue
         argument = block.insert_arg(op.results[0].type, len(block.args))
