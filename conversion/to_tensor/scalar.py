@@ -327,13 +327,11 @@ def _resize_float(scalar: Scalar, target: Attribute) -> Scalar:
 def _cast_from_integer(scalar: Scalar, target: Attribute) -> Scalar:
     unsigned = is_unsigned(scalar.type)
     if isinstance(target, AnyFloat):
-        wide = isinstance(target, Float64Type)
+        via = target if isinstance(target, Float64Type) else F32
         if isinstance(target, BFloat16Type) and width(scalar.type) > 16:  # beyond what f32 holds
-            from nn_opt.conversion.to_tensor.small import rounded_once, sticky
+            from nn_opt.conversion.to_tensor.small import for_few_digits
 
-            wide = width(scalar.type) == 64
-            scalar = sticky(scalar) if wide else rounded_once(scalar)
-        via = F64 if wide else F32
+            scalar = for_few_digits(scalar)
         build = arith.UIToFPOp if unsigned else arith.SIToFPOp
         return Scalar(build(scalar.value, via).result, via).cast(target)
     plain = storage(target)

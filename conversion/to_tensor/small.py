@@ -24,11 +24,11 @@ from nn_opt.conversion.to_tensor.scalar import (
     F32,
     F64,
     I8,
-    I64,
     Number,
     Scalar,
     is_unsigned,
     storage,
+    width,
 )
 from nn_opt.ir.small_types import E8M0, bits_of, is_small_float
 from nn_opt.ir.types import UNSIGNED, numpy_dtype
@@ -81,19 +81,28 @@ def _single(x: Scalar, target: Attribute) -> Scalar:
     Integers that f32 does not hold are beyond all small floats, save powers of two.
     """
     if target == E8M0 and not x.is_float:
-        return to_odd(sticky(x).cast(F64))
+        return for_few_digits(x).cast(F32)
     return to_odd(x) if x.type == F64 else x.cast(F32)
 
 
-def sticky(x: Scalar) -> Scalar:
-    """Return an integer of 64 bits that f64 holds, which rounds to few digits as this one does."""
-    if x.type not in (I64, UNSIGNED[64]):
-        return x
-    far = x.compare("ge", 1 << 40)
-    if x.is_signed:
-        far = far | x.compare("lt", -(1 << 40))
-    rest = (x & 0xFFFF).compare("ne", 0).select(x.like(1 << 16), 0)
-    return far.select((x & ~0xFFFF) | rest, x)
+# Of integers from 2^a to 2^b, as many low bits may be cut off: what stays, f32 holds exactly.
+CUTS: dict[int, tuple[tuple[int, int], ...]] = {32: ((24, 8),), 64: ((24, 15), (39, 30), (54, 42))}
+
+
+def for_few_digits(x: Scalar) -> Scalar:
+    """Return an integer that f32 holds, which rounds to 8 digits or less as this one does.
+
+    The last bit that stays tells that something was cut off.
+    """
+    result = x
+    for first, cut in CUTS.get(0 if x.type == i1 else width(x.type), ()):
+        far = x.compare("ge", 1 << first)
+        if x.is_signed:
+            far = far | x.compare("lt", -(1 << first))
+        mask = (1 << cut) - 1
+        rest = (x & mask).compare("ne", 0).select(x.like(1 << cut), 0)
+        result = far.select((x & ~mask) | rest, result)
+    return result
 
 
 def to_odd(x: Scalar) -> Scalar:
@@ -209,15 +218,6 @@ def _power_of_two(x: Scalar, saturate: bool, mode: str) -> Scalar:
         lost = lost | size.compare("lt", LEAST_POWER)
     code = lost.select(255, code)
     return Scalar(arith.TruncIOp(code.value, I8).result, E8M0)
-
-
-def rounded_once(x: Scalar) -> Scalar:
-    """Return an integer of 32 bits that f32 holds, which rounds to bf16 as this one does."""
-    far = x.compare("ge", 1 << 23)
-    if x.is_signed:
-        far = far | x.compare("lt", -(1 << 23))
-    rest = (x & 0xFF).compare("ne", 0).select(x.like(1 << 8), 0)
-    return far.select((x & ~0xFF) | rest, x)
 
 
 def bits_as(x: Scalar, target: Attribute) -> Scalar:

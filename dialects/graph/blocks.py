@@ -50,6 +50,7 @@ class DequantizeOp(GraphOp):
 
     name = "graph.dequantize"
     FUSION: ClassVar[Fusion] = Fusion.BROADCAST
+    ELEMENTS: ClassVar[Elements] = Elements.NUMBER
 
     w = operand_def(TensorType)
     scale = operand_def(TensorType)
