@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+ROUNDING = 1e-3  # in elements; what a scale in f32 tells of a size
 Reals = NDArray[Any]
 Indices = NDArray[np.int64]
 
@@ -50,7 +51,11 @@ def _pytorch_half_pixel(axis: Axis, i: Reals) -> Reals:
 
 
 def _align_corners(axis: Axis, i: Reals) -> Reals:
-    return i * (axis.size - 1) / (axis.result_size - 1) if axis.result_size > 1 else 0 * i
+    """The last element is that of size * scale, which may lie behind the result's own last one."""
+    last = axis.scale * axis.size - 1
+    if abs(last - (axis.result_size - 1)) < ROUNDING:
+        last = axis.result_size - 1
+    return i * (axis.size - 1) / last if axis.result_size > 1 else 0 * i
 
 
 def _asymmetric(axis: Axis, i: Reals) -> Reals:
