@@ -15,6 +15,7 @@ from nn_opt.frontends.onnx.node import (
     reshaped,
     scalar_like,
 )
+from nn_opt.frontends.onnx.sampling import grid_sample
 from nn_opt.ir.types import shape_of
 
 
@@ -39,6 +40,35 @@ def quick_gelu(node: Node) -> Results:
     factor = scalar_like(node.attrs.float("alpha", 1.702), node[0])
     gate = graph.SigmoidOp(graph.MulOp(node[0], factor).result).result
     return graph.MulOp(node[0], gate).result
+
+
+@contrib(
+    "SwiGLU",
+    needs=1,
+    most=2,
+    attrs="activation_alpha activation_beta limit",
+    only={"round_activation": 0},
+)
+def clamped_swiglu(node: Node) -> Results:
+    """gate * sigmoid(alpha * gate) * (up + beta); one operand holds the gate, then the rest."""
+    gate, up, axis = node[0], node.get(1), rank_of(node[0]) - 1
+    if up is None:
+        half = shape_of(gate)[axis] // 2
+        gate, up = sliced(gate, axis, 0, half), sliced(gate, axis, half, half)
+    limit = node.attrs.float("limit")
+    if limit > 0:
+        high, low = scalar_like(limit, gate), scalar_like(-limit, gate)
+        gate, up = graph.ClipOp(gate, None, high).result, graph.ClipOp(up, low, high).result
+    factor = scalar_like(node.attrs.float("activation_alpha", 1.0), gate)
+    bent = graph.SigmoidOp(graph.MulOp(gate, factor).result).result
+    more = scalar_like(node.attrs.float("activation_beta"), gate)
+    up = graph.AddOp(up, more).result
+    return graph.MulOp(graph.MulOp(gate, bent).result, up).result
+
+
+@contrib("GridSample", needs=2, attrs="align_corners padding_mode mode")
+def sampled(node: Node) -> Results:
+    return grid_sample(at_version(node, 16))
 
 
 @contrib("BiasAdd", needs=3)

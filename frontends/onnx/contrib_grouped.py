@@ -1,4 +1,4 @@
-"""Converters of com.microsoft's GroupQueryAttention and RotaryEmbedding."""
+"""Converters of com.microsoft's operators of decoders: grouped attention, rotations, states."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from nn_opt.frontends.onnx.node import (
     BadNode,
     Node,
     Results,
+    Unsupported,
     cast,
     constant,
     int64s,
@@ -31,7 +32,7 @@ from nn_opt.frontends.onnx.node import (
     scalar_like,
 )
 from nn_opt.frontends.onnx.rotary import angles, rotated
-from nn_opt.frontends.onnx.sequences import written
+from nn_opt.frontends.onnx.sequences import causal_conv_with_state, linear_attention, written
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 
 
@@ -62,6 +63,28 @@ def rotary_embedding(node: Node) -> Results:
     return y if rank_of(x) == 4 else joined_heads(y)
 
 
+@contrib(
+    "LinearAttention",
+    needs=3,
+    most=6,
+    attrs="q_num_heads! kv_num_heads! scale update_rule chunk_size",
+    only={"state_window": 0},
+)
+def linear_attention_of_groups(node: Node) -> Results:
+    return linear_attention(node)
+
+
+@contrib(
+    "CausalConvWithState",
+    needs=2,
+    most=4,
+    attrs="activation",
+    only={"ndim": 1, "dilation": 1, "channels_last": 0, "state_window": 0},
+)
+def causal_conv(node: Node) -> Results:
+    return causal_conv_with_state(node)
+
+
 def _rows(starts: SSAValue, length: int) -> SSAValue:
     """Return the places start, start + 1, ... of each batch, [batch, length]."""
     column = reshaped(cast(starts, I64), [*shape_of(starts), 1])
@@ -79,6 +102,9 @@ def _rows(starts: SSAValue, length: int) -> SSAValue:
 def group_query_attention(node: Node) -> Results:
     """Operands: query, key, value, their past, last place of each sequence, greatest length,
     cosines, sines, places, bias of scores, sinks of heads."""
+    for name in ("k_quant_type", "v_quant_type"):
+        if node.attrs.text(name, "NONE") != "NONE":
+            raise Unsupported(f"{name} = {node.attrs.text(name)}")
     q, k, v = _three(node)
     length = shape_of(q)[2]
     total = (node.known_ints(6) or [0])[0]
@@ -145,7 +171,7 @@ def _sink(node: Node, q: SSAValue) -> SSAValue | None:
     heads = shape_of(q)[1]
     if node.get(11) is not None:
         return reshaped(node[11], [1, heads, 1, 1])
-    if not node.attrs.flag("smooth_softmax"):
+    if node.attrs.int("smooth_softmax", -1) < 1:
         return None
     return constant(np.zeros((1, heads, 1, 1), numpy_dtype(element_type(q))))
 

@@ -90,7 +90,7 @@ def qlinear_leaky_relu(node: Node) -> Results:
 def qlinear_softmax(node: Node) -> Results:
     """Along one axis, or, as before opset 13, along all from an axis on."""
     x, modern = _real(node, 0), node.attrs.int("opset") >= 13
-    axis = axis_in(node.attrs.int("axis", -1 if modern else 1), rank_of(x))
+    axis = axis_in(node.attrs.int("axis", -1), rank_of(x))
     if modern:
         return _rounded(node, graph.SoftmaxOp(x, axis).result, 3, node[0])
     rows = math.prod(shape_of(x)[:axis])

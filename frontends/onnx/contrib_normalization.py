@@ -29,14 +29,14 @@ from nn_opt.ir.types import mlir_type, shape_of
 def skip_layer_norm(node: Node) -> Results:
     """Operands: x, what is added to it, scale, bias of the result, bias of the sum."""
     total = _sum(node[0], node[1], node.get(4))
-    return [*_layer_norm(node, total, node[2], node.get(3), 1e-5), total]
+    return [*_layer_norm(node, total, node[2], node.get(3), 1e-12), total]
 
 
 @contrib("SkipSimplifiedLayerNormalization", needs=3, most=4, attrs="epsilon")
 def skip_rms_norm(node: Node) -> Results:
     """Operands: x, what is added to it, scale, bias of the sum."""
     total = _sum(node[0], node[1], node.get(3))
-    return [*_rms_norm(node, total, node[2], 1e-5), total]
+    return [*_rms_norm(node, total, node[2], 1e-12), total]
 
 
 @converts("SimplifiedLayerNormalization")

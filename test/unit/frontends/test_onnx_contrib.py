@@ -54,6 +54,22 @@ ROWS = [
     row("y = BiasGelu(x, b)", {"x": x, "b": bias}),
     row("y = FastGelu(x, b)", {"x": x, "b": bias}),
     row("y = QuickGelu<alpha = 1.5>(x)", {"x": x}),
+    row("y = GridSample(x, g)", {"x": noise(1, 2, 4, 4), "g": 0.5 * noise(1, 3, 3, 2, seed=1)}),
+    row(
+        "y, s = LinearAttention<q_num_heads = 2, kv_num_heads = 2>(q, k, v, , d, b)",
+        {
+            **{"q": query, "k": query / 4, "v": query + 1},
+            **{"d": -np.abs(noise(2, 3, 2)), "b": np.abs(noise(2, 3, 2)) / 2},
+        },
+        NONE,
+        "float[] y, float[] s",
+    ),
+    row(
+        'y, s = CausalConvWithState<activation = "silu">(x, w, b, p)',
+        {"x": noise(2, 3, 4), "p": noise(2, 3, 2, seed=3)},
+        {"w": noise(3, 1, 3), "b": noise(3)},
+        "float[] y, float[] s",
+    ),
     row("y = ExpandDims(x, a)", {"x": rows}, {"a": np.asarray(-1, np.int32)}),
     row("y = Trilu<upper = 0>(x, k)", {"x": rows}, {"k": np.asarray(1)}),
     row("y = GatherND(x, i)", {"x": rows, "i": np.int64([[1, 2], [0, 7]])}),
@@ -90,7 +106,7 @@ ROWS = [
     ),
     row(
         "y, , , s = SkipSimplifiedLayerNormalization(x, k, g)",
-        {"x": x, "k": noise(2, 3, 8, seed=4)},
+        {"x": 1e-3 * x, "k": 1e-3 * noise(2, 3, 8, seed=4)},
         {"g": bias},
         "float[] y, float[] s",
     ),
@@ -428,6 +444,9 @@ REFUSALS = {
     f"GroupQueryAttention<{GROUPS}, do_rotary = 1>(x, x, x, , , last, number)": (
         "do_rotary = 1 without cosines and sines, expected operands 7 and 8"
     ),
+    f'GroupQueryAttention<{GROUPS}, v_quant_type = "PER_TENSOR">(x, , , , , last, number)': (
+        "v_quant_type = PER_TENSOR"
+    ),
     "RotaryEmbedding(matrix, last, matrix, matrix)": (
         "operand 0 has shape [4, 6], expected 3 or 4 axes"
     ),
@@ -480,13 +499,18 @@ def test_layer_norm_without_a_mean_is_along_the_last_axis() -> None:
 
 
 def test_operators_of_other_devices_are_those_they_are_made_of() -> None:
-    text = """g (float[4,8] x, int64[2] i) => (float[] a, float[] b, float[] c, float[] d) {
+    text = """g (float[4,8] x, int64[2] i)
+        => (float[] a, float[] b, float[] c, float[] d, float[] s) {
       a = com.microsoft.GemmFastGelu(x, w, v) b = com.microsoft.TorchEmbedding(x, i)
       c = com.microsoft.FusedMatMulActivation<activation = "Relu", transB = 1>(x, x)
-      d = com.microsoft.NhwcConv(o, f) }"""
+      d = com.microsoft.NhwcConv(o, f)
+      s = com.microsoft.SwiGLU<activation_alpha = 1.7, activation_beta = 1.0, limit = 0.5>(x) }"""
     filters, ones = noise(3, 2, 1, 1), np.ones((1, 1, 1, 2), np.float32)
     known = {"w": noise(8, 3), "v": noise(3), "f": filters, "o": ones}
-    a, b, c, d = at_graph_level(parse(text, 17, known, MICROSOFT), {"x": rows, "i": ints(3, 0)})
+    given = {"x": rows, "i": ints(3, 0)}
+    a, b, c, d, s = at_graph_level(parse(text, 17, known, MICROSOFT), given)
+    gate, up = np.minimum(rows[:, :4], 0.5), np.clip(rows[:, 4:], -0.5, 0.5)
+    np.testing.assert_allclose(s, gate / (1 + np.exp(-1.7 * gate)) * (up + 1), rtol=1e-5)
     fast = row("y = FastGelu(x, b)", {"x": rows @ known["w"]}, {"b": known["v"]})
     np.testing.assert_allclose(
         a, in_onnxruntime(fast.model(), fast.inputs)[0], rtol=1e-4, atol=1e-5
