@@ -31,6 +31,10 @@ warp.onnx: error: 1 unsupported node(s):
 
 An operator with a star is taken in part: some of its forms are refused, and the message says which.
 
+Attentions in all their forms, those of com.microsoft as well, become the same few operations, so
+that one [kernel](architecture.md#how-speed-comes-through-the-ir) holds each. Weights of MatMulNBits
+and GatherBlockQuantized stay packed: numbers are made of them in registers.
+
 Written by `docs/generate.py` from the table of converters.
 """
 
@@ -41,12 +45,14 @@ def onnx_page() -> str:
     for (domain, name), converter in CONVERTERS.items():
         if domain == DOMAIN and (name not in REWRITES or ("", name) in CONVERTERS):
             continue  # what only rewritten models have
+        name = f"{domain}.{name}" if domain.startswith("ai.") else name
         text = f"{name}*" if converter.refusal else name
         families.setdefault(converter.convert.__module__, []).append(text)
     parts = [INTRODUCTION]
     for module, names in sorted(families.items()):
         source = module.removeprefix("nn_opt.").replace(".", "/") + ".py"
         title = (sys.modules[module].__doc__ or "").split("\n")[0]
-        parts.append(f"## {module.rpartition('.')[2].capitalize()}\n\n{title}\n")
+        heading = module.rpartition(".")[2].replace("_", " ").capitalize()
+        parts.append(f"## {heading}\n\n{title}\n")
         parts.append(f"{', '.join(sorted(names))} ([source](../{source}))\n")
     return "\n".join(parts)
