@@ -11,8 +11,8 @@ from agreed_values import (
     FLOATS,
     INTEGERS,
     Build,
+    InRows,
     Program,
-    in_rows,
     noise,
     one,
     row_numbers,
@@ -37,7 +37,7 @@ def elementwise(
     ]
     given = [noise(dtype, len(words), COLUMNS + k, low=low, high=high) for k in range(arity)]
     inputs = (row_numbers(len(words), 2), *(array[:, :COLUMNS] for array in given))
-    return Program(tuple(words), dtype, inputs, in_rows(ops))
+    return Program(tuple(words), dtype, inputs, InRows(ops))
 
 
 def widened(op: Any) -> Build:
@@ -102,7 +102,7 @@ def casts(dtype: str, others: Sequence[str]) -> Program:
         return lambda x: graph.CastOp(graph.CastOp(x, middle).result, element).result
 
     inputs = (row_numbers(len(others), 2), noise(dtype, len(others), COLUMNS, low=0))
-    build = in_rows([by_way_of(other) for other in others])
+    build = InRows([by_way_of(other) for other in others])
     return Program(tuple(f"cast:{name}" for name in others), dtype, inputs, build)
 
 

@@ -12,8 +12,8 @@ from agreed_values import (
     INTEGERS,
     NUMBERS,
     Build,
+    InRows,
     Program,
-    in_rows,
     noise,
     one,
     row_numbers,
@@ -65,7 +65,7 @@ def moves(dtype: str) -> list[Program]:
     image = lambda x: graph.LayoutTransformOp(x, "NCHW", "NCHW4c")  # noqa: E731
     add = "add" if dtype != "i1" else "none"
     return [
-        Program(tuple(MOVES), dtype, inputs, in_rows(list(MOVES.values()))),
+        Program(tuple(MOVES), dtype, inputs, InRows(list(MOVES.values()))),
         one(dtype, "layout_transform", image, n(1, 6, 2, 3)),
         one(
             dtype,

@@ -16,6 +16,8 @@ PLACES = noise("f32", 1, 3, 2, 2)
 
 def orders() -> Iterator[Program]:
     """Yield all programs."""
+    random = lambda x: graph.BitwiseXorOp(x, graph.RandomBitsOp([3, 5], 7).result)  # noqa: E731
+    yield one("ui32", "random_bits", random, noise("ui32", 3, 5))
     for dtype in DTYPES:
         x = noise(dtype, 2, 20)
         yield one(dtype, "argsort", lambda x: graph.ArgSortOp(x, 1, 12, descending=True), x)

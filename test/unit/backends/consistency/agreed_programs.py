@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agreed_elements import elements
 from agreed_kernels import kernels
+from agreed_narrow import narrow
 from agreed_orders import orders
 from agreed_values import Program
 from xdsl.builder import ImplicitBuilder
@@ -18,7 +19,7 @@ from nn_opt.ir.resources import tensor_type_of
 
 def programs() -> list[Program]:
     """Return all programs."""
-    return [*elements(), *kernels(), *orders()]
+    return [*elements(), *kernels(), *narrow(), *orders()]
 
 
 def module_of(some: Sequence[Program]) -> ModuleOp:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
+from nn_opt.ir.types import shape_of
 
 Array: TypeAlias = NDArray[Any]
 Build: TypeAlias = Callable[..., SSAValue]
@@ -42,13 +43,53 @@ class Program:
     """A function of arrays: the operators that it is about, and their element type.
 
     An operator of several kinds is called `reduce:sum`. With more than one, row k of the result
-    is that of the k-th operator.
+    is that of the k-th operator; nobody asks for that of one without a name.
     """
 
     ops: tuple[str, ...]
     dtype: str
     inputs: tuple[Array, ...]
     build: Build
+
+    def without(self, refused: Collection[str]) -> Program | None:
+        """Return this program but for some operators, in whose rows are others'; None if all are.
+
+        They are called `op`, `dtype`, or `op dtype`.
+        """
+        left = [k for k, op in enumerate(self.ops) if not _called(op, self.dtype) & {*refused}]
+        if len(left) == len(self.ops):
+            return self
+        if not left or not isinstance(self.build, InRows):
+            return None
+        ops = tuple(op if k in left else "" for k, op in enumerate(self.ops))
+        rows = [self.build.ops[k if k in left else left[0]] for k in range(len(ops))]
+        return replace(self, ops=ops, build=InRows(rows))
+
+    def only(self, name: str) -> Program:
+        """Return this program of one of its operators."""
+        return self.without([op for op in self.ops if op != name]) or self
+
+
+def _called(op: str, dtype: str) -> set[str]:
+    return {op, dtype, f"{op} {dtype}"}
+
+
+@dataclass(frozen=True)
+class InRows:
+    """A builder of row k of the k-th operator's result."""
+
+    ops: Sequence[Build]
+
+    def __call__(self, rows: SSAValue, *operands: SSAValue) -> SSAValue:
+        """Return the result; an operator that has several rows is computed once."""
+        made = {op: op(*operands) for op in dict.fromkeys(self.ops)}
+        result = made[self.ops[0]]
+        for k, op in enumerate(self.ops[1:], 1):
+            if op is not self.ops[0]:
+                mine = graph.EqualOp(rows, number(k, "i32")).result
+                result = graph.WhereOp(mine, made[op], result).result
+        shape = np.broadcast_shapes(shape_of(rows), shape_of(result))
+        return result if shape == shape_of(result) else graph.ExpandOp(result, shape).result
 
 
 def noise(dtype: str, *shape: int, low: float = -2, high: float = 2) -> Array:
@@ -65,19 +106,6 @@ def noise(dtype: str, *shape: int, low: float = -2, high: float = 2) -> Array:
 def number(value: float, dtype: str) -> SSAValue:
     """Return a constant without dimensions."""
     return graph.ConstantOp(np.array(value, DTYPES[dtype])).result
-
-
-def in_rows(ops: Sequence[Build]) -> Build:
-    """Return a builder of row k of the k-th operator's result."""
-
-    def build(rows: SSAValue, *operands: SSAValue) -> SSAValue:
-        result = ops[0](*operands)
-        for k, op in enumerate(ops[1:], 1):
-            mine = graph.EqualOp(rows, number(k, "i32")).result
-            result = graph.WhereOp(mine, op(*operands), result).result
-        return result
-
-    return build
 
 
 def row_numbers(count: int, dimensions: int) -> Array:

@@ -33,13 +33,15 @@ SPIRV = ("--target-env", "spv1.4")
 class Backend:
     """How a backend's code runs in tests, and the tools that this takes.
 
-    `run` returns results, or None for code that is only compiled.
+    `run` returns results, or None for code that is only compiled. `make test` runs one in so many
+    programs: fewer where it takes long.
     """
 
     how: str
     run: Run
     tools: tuple[str, ...] = ()
     runs: bool = True
+    one_in: int = 8
 
 
 def compiled(target: str) -> Run:

@@ -1,71 +1,81 @@
-"""Writes docs/backends.json: runs all programs on all backends, and notes what is refused.
+"""Writes docs/backends.json: runs all programs on backends, and notes what is refused.
 
     PYTHONPATH=test/unit/support python test/unit/backends/consistency/record.py [BACKEND ...]
 
-Backends that are not named keep what the file says of them. A wrong result, or a tool that is
-missing, ends it.
+The file is written after each backend; those that are not named keep what it says of them. One
+whose results are wrong keeps it, too: its faults are printed, and the exit status is 1.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agreed_values import DTYPES, Program
+from agreed_values import DTYPES
 from executors import BACKENDS
-from matrix import ELSEWHERE, RECORD, Question, faults, is_refused, questions, tested
+from matrix import ELSEWHERE, RECORD, Question, faults, part, tested, without
 from xdsl.utils.exceptions import PassFailedException
 
-Refusals = list[tuple[Program, str]]
+FAULTS = (AssertionError, OSError, RuntimeError, ValueError, subprocess.SubprocessError)
 
 
-def refusals(name: str, asked: Sequence[Question]) -> Refusals:
-    """Return programs that a backend refuses, and the reason."""
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            wrong = faults(name, asked, Path(folder))
-    except PassFailedException as refusal:
-        if len(asked) == 1:
-            return [(asked[0][0], reason_of(refusal))]
-        return [found for part in halves(asked) for found in refusals(name, part)]
-    if wrong:
-        sys.exit(f"{name} is wrong: {', '.join(wrong)}")
-    return []
+@dataclass
+class Findings:
+    """What a backend refuses, as `op dtype` with the reason, and what it does wrong."""
+
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+    wrong: list[str] = field(default_factory=list[str])
+
+    def ask(self, name: str, asked: Sequence[Question]) -> None:
+        """Run programs, together if they do, else each program or operator by itself."""
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                self.wrong += faults(name, asked, Path(folder))
+        except (PassFailedException, *FAULTS) as fault:
+            if smaller := list(parts(asked)):
+                for some in smaller:
+                    self.ask(name, some)
+            else:
+                self._note(fault, asked[0])
+
+    def _note(self, fault: Exception, question: Question) -> None:
+        program = question[0]
+        op = f"{next(filter(None, program.ops))} {program.dtype}"
+        if isinstance(fault, PassFailedException):
+            self.refused[op] = reason_of(fault)
+        else:
+            self.wrong.append(f"{op}: {fault}")
 
 
-def runnable(name: str, record: dict[str, Any]) -> list[Question]:
-    """Return the questions but those that a fault of an emulator keeps from being answered."""
-    return [q for q in questions() if not is_refused(q[0], record["not run"].get(name, {}))]
+def parts(asked: Sequence[Question]) -> Iterator[list[Question]]:
+    """Yield each program by itself, or each operator of a program, if there are several."""
+    if len(asked) > 1:
+        yield from ([question] for question in asked)
+    elif asked:
+        program, want = asked[0]
+        names = [op for op in program.ops if op]
+        yield from ([(program.only(name), want)] for name in names if len(names) > 1)
 
 
-def halves(asked: Sequence[Question]) -> list[Sequence[Question]]:
-    """Return parts of what is asked: by element type, if there are several."""
-    types = list(dict.fromkeys(program.dtype for program, _ in asked))
-    if len(types) > 1:
-        return [[q for q in asked if q[0].dtype == dtype] for dtype in types]
-    return [asked[: len(asked) // 2], asked[len(asked) // 2 :]]
-
-
-def reason_of(refusal: PassFailedException) -> str:
+def reason_of(refusal: Exception) -> str:
     """Return what a message says after the name of what is refused."""
     return str(refusal).partition("\n")[0].rpartition(": ")[2]
 
 
-def summary(found: Refusals, asked: Sequence[Question]) -> dict[str, str]:
+def summary(refused: dict[str, str]) -> dict[str, str]:
     """Return reasons by element type where all of it is refused, else by operator and type."""
     made: dict[str, str] = {}
     for dtype in DTYPES:
-        reasons = [reason for program, reason in found if program.dtype == dtype]
-        if reasons and len(reasons) == sum(p.dtype == dtype for p, _ in asked):
-            made[dtype] = reasons[0]
-    for program, reason in found:
-        if program.dtype not in made:
-            made |= {f"{op} {program.dtype}": reason for op in program.ops}
-    return made
+        mine = {f"{op} {dtype}" for op, types in tested().items() if dtype in types}
+        if mine <= {*refused}:
+            made[dtype] = refused[min(mine)]
+    return made | {key: why for key, why in refused.items() if key.split()[1] not in made}
 
 
 def text_of(record: dict[str, Any]) -> str:
@@ -80,23 +90,41 @@ def text_of(record: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def main(names: Sequence[str]) -> None:
+def findings(name: str, halted: Sequence[str]) -> Findings:
+    """Return what is found about a backend, but for what an emulator cannot run."""
+    found = Findings()
+    for number in range(BACKENDS[name].one_in):
+        print(f"{name}, part {number + 1} of {BACKENDS[name].one_in}", flush=True)
+        found.ask(name, without(part(name, number), halted))
+    return found
+
+
+def write(refused: dict[str, dict[str, str]], halted: dict[str, dict[str, str]]) -> None:
     """Write the record."""
-    before = json.loads(RECORD.read_text(encoding="ascii"))
-    refused: dict[str, dict[str, str]] = before["refused"]
-    for name in names or BACKENDS:
-        print(name, flush=True)
-        refused[name] = summary(refusals(name, asked := runnable(name, before)), asked)
     record = {
         "backends": {name: backend.how for name, backend in BACKENDS.items()},
         "compiled": [name for name, backend in BACKENDS.items() if not backend.runs],
         "operators": tested(),
         "elsewhere": [*ELSEWHERE],
         "refused": {name: refused[name] for name in BACKENDS if refused.get(name)},
-        "not run": before["not run"],
+        "not run": halted,
     }
     RECORD.write_text(text_of(record), encoding="ascii")
 
 
+def main(names: Sequence[str]) -> int:
+    """Write what is found about some backends, or all; return the exit status."""
+    status = 0
+    for name in names or BACKENDS:
+        before = json.loads(RECORD.read_text(encoding="ascii"))
+        found = findings(name, [*before["not run"].get(name, {})])
+        for line in found.wrong:
+            print(f"{name} is wrong: {line}", flush=True)
+            status = 1
+        if not found.wrong:
+            write({**before["refused"], name: summary(found.refused)}, before["not run"])
+    return status
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
