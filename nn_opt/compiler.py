@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nn_opt
 from nn_opt.collector import quiet_collector
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from nn_opt.ir.target import Target
-    from nn_opt.staged.program import StagedProgram, Stages
+    from nn_opt.staged.batches import Batches
+    from nn_opt.staged.program import Stages
 
 Progress = Callable[[str, int, int], None]  # what runs now, its number, how many there are
 HOST = ("cpu", "host")
@@ -138,8 +139,8 @@ class Builder:
         wanted = dict(manifest.external or {})
         return self._origin.beside(sorted(wanted)) == wanted
 
-    def program(self, shapes: Shapes, *, profile: bool = False) -> Program | StagedProgram:
-        """Return the model compiled for inputs of these shapes."""
+    def program(self, shapes: Shapes, *, profile: bool = False) -> Any:
+        """Return what runs the model for inputs of these shapes: one program, or several."""
         assert self._manifest is not None, "the signature comes first"
         engine = engine_of(self._target)
         if not engine:
@@ -152,10 +153,31 @@ class Builder:
         known = self._cache.load(key)
         if known is not None and known.manifest.cut:
             return self._stages.known(shapes, key, known.manifest.cut)
+        by_rows = not (self._manifest.is_static or engine or profile or self.deterministic)
+        if known is None and by_rows and (served := self._batches.serving(shapes)):
+            return served
         try:
-            return self.load(known or self.build(key, partial(self._module, shapes), profile))
+            program = self._exact(shapes, key, known, profile)
         except _needs() as need:
             return self._stages.cut(shapes, key, need)
+        if by_rows:
+            self._batches.note(shapes, program)
+        return program
+
+    def _exact(
+        self, shapes: Shapes, key: str = "", known: Artifact | None = None, profile: bool = False
+    ) -> Program:
+        """Return a program for exactly these shapes."""
+        key = key or key_of([self._content, json.dumps([shapes, profile])])
+        known = known or self._cache.load(key)
+        return self.load(known or self.build(key, partial(self._module, shapes), profile))
+
+    @cached_property
+    def _batches(self) -> Batches:
+        from nn_opt.staged.batches import Batches
+
+        assert self._manifest is not None, "the signature comes first"
+        return Batches(self._manifest, self._module, self._exact, self._origin.reads_sizes)
 
     @property
     def _content(self) -> str:

@@ -51,6 +51,10 @@ class Origin(Protocol):
         """
         ...
 
+    def reads_sizes(self) -> bool:
+        """Return whether what the model computes may depend on sizes other than by its shapes."""
+        ...
+
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         """Return the SHA-256 of files of weights that lie beside the model."""
         ...
@@ -161,6 +165,11 @@ class Onnx:
         model = prepared(self.source, operators)
         return baked(model, self.values) if self.values else model
 
+    def reads_sizes(self) -> bool:
+        from nn_opt.frontends.onnx import read_model
+
+        return has_sizes(read_model(self.source).proto)
+
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         folder = self.source.parent if isinstance(self.source, Path) else Path()
         return {name: file_digest(folder / name) for name in names if (folder / name).is_file()}
@@ -185,6 +194,17 @@ def _tensor_info(spec: InputSpec, dims: Dims, given: Sequence[int] | None) -> Te
         named = [f"{spec.name}.{k}" if s is None else s for k, s in enumerate(spec.shape)]
         shape = tuple(dims.get(s, s) if isinstance(s, str) else s for s in named)
     return TensorInfo(spec.name, shape, spec.dtype, spec.kind)
+
+
+def has_sizes(proto: Any) -> bool:
+    """Return whether nodes of an ONNX model ask for sizes, so that others may see them."""
+    pending = [*proto.graph.node, *(node for f in proto.functions for node in f.node)]
+    for node in pending:  # it grows by the nodes of inner graphs
+        if node.op_type in ("Shape", "Size"):
+            return True
+        for attribute in node.attribute:
+            pending.extend(attribute.g.node)
+    return False
 
 
 def _external_names(graph: Any) -> Iterator[str]:
@@ -228,6 +248,9 @@ class _Ir:
 
     def prepared(self, *, host: bool) -> Model:
         raise AssertionError("IR needs no values of a run")
+
+    def reads_sizes(self) -> bool:
+        return False
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         return {}

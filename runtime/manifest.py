@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = 2  # raise when the meaning of a field changes
+FORMAT = 1  # raise when the meaning of a field changes
 OF_NUMPY = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64"),
@@ -160,7 +160,7 @@ def from_json(text: bytes) -> Manifest:
     return manifest
 
 
-def _tensor(name: str, shape: list[Dim] | None, dtype: str, kind: str) -> TensorInfo:
+def _tensor(name: str, shape: list[Dim] | None, dtype: str, kind: str = "tensor") -> TensorInfo:
     sizes_fit = all(isinstance(d, str) or (type(d) is int and d >= 0) for d in shape or ())
     if type(name) is not str or type(kind) is not str or not sizes_fit:
         raise ManifestError(f"not a tensor: {name!r} {shape!r}")

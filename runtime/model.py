@@ -40,6 +40,11 @@ class Staged(Protocol):
         """Return the outputs."""
         ...
 
+
+@runtime_checkable
+class Composed(Protocol):
+    """Several programs that together serve what was asked for."""
+
     def specializations(self) -> Iterable[Specialization]:
         """Yield every way through the model that was compiled."""
         ...
@@ -199,8 +204,8 @@ class Model:
         names = [info.name for info in self.inputs]
         found: list[Specialization] = []
         for shapes, program in self._programs.items():
-            if isinstance(program, Staged):
-                found += program.specializations()  # what ran of it
+            if isinstance(program, Composed):
+                found += program.specializations()
             else:
                 found.append(Specialization(dict(zip(names, shapes, strict=True)), {}))
         return tuple(found)

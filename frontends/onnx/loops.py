@@ -38,11 +38,6 @@ MOST_NODES = 4096  # that unrolling may make
 @converts("Loop")
 def loop_node(node: Node) -> Results:
     """Trip count M, condition, states; results: the last states, then what each step adds."""
-    trips, condition = node.known(0), node.known(1)
-    for name, value in (("trip count", trips), ("condition", condition)):
-        if value is not None and value.size != 1:
-            raise BadNode(f"the {name} has {value.size} elements, expected one")
-    count = ENDLESS if trips is None else max(0, int(trips.reshape(-1)[0]))
     body = node.attrs.graph("body")
     states = [node[index] for index in range(2, len(node.operands))]
     if len(body.input) != len(states) + 2:
@@ -52,6 +47,13 @@ def loop_node(node: Node) -> Results:
     if len(node.outputs) > len(body.output) - 1:
         raise BadNode(f"has {len(node.outputs)} outputs, its body {len(body.output)}")
     run = Run(node, body, states)
+    if node.get(0) is not None and node.evaluate(node[0]) is None and not run.goes_on():
+        raise HostOnly("its trip count and its condition are not known before it runs")
+    trips, condition = node.known(0), node.known(1)
+    for name, value in (("trip count", trips), ("condition", condition)):
+        if value is not None and value.size != 1:
+            raise BadNode(f"the {name} has {value.size} elements, expected one")
+    count = ENDLESS if trips is None else max(0, int(trips.reshape(-1)[0]))
     runs = condition is None or bool(condition.reshape(-1)[0])
     return run.to_end(count if runs else 0)
 
@@ -94,6 +96,14 @@ class Run:
         scan = graph.ScanOp(self.states, [numbers], Region(block))
         self.take(scan.results)
         return True
+
+    def goes_on(self) -> bool:
+        """Return whether each step makes the next one run, as far as that is known."""
+        block = step_block(self.states, [constant(np.zeros([1], np.int64))])
+        *states, number = block.args
+        results = self.trial(block, number, states)
+        discard(block)
+        return results is not None
 
     def trial(
         self, block: Block, number: SSAValue, states: Sequence[SSAValue]
