@@ -14,6 +14,31 @@ from nn_opt.ir.types import element_type, numpy_dtype
 from nn_opt.passes.quantized import Array, known, known_number, limits_of, quantizer
 
 
+class DivideScales(RewritePattern):
+    """quantize((x * s) / t)  ->  quantize(x * (s / t)),  if x is an integer and s, t are known,
+
+    also with a relu between. It is the factor that the quantised operators of ONNX have.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: graph.CastOp, rewriter: PatternRewriter, /):
+        whole = quantizer(op)
+        if whole is None or not whole.scale or not is_scaled(whole.x):
+            return
+        relu = whole.x.owner
+        product = relu.x.owner if isinstance(relu, graph.ReluOp) else relu
+        if not isinstance(product, graph.MulOp):
+            return
+        division, scale = whole.rounded.x.owner, known(product.rhs)
+        assert isinstance(division, graph.DivOp), "a quantiser of a scale divides"
+        assert scale is not None, "a scale is known"
+        factor = constant(scale / np.float32(whole.scale), rewriter, division)
+        scaled = graph.MulOp(product.lhs, factor)
+        if isinstance(relu, graph.ReluOp):
+            scaled = graph.ReluOp(rewriter.insert(scaled, InsertPoint.before(division)).result)
+        rewriter.replace(division, scaled)
+
+
 class MultiplyScales(RewritePattern):
     """quantize(x / s)  ->  quantize(x * (1 / s)),  if x is computed, not given"""
 

@@ -9,7 +9,13 @@ from xdsl.passes import ModulePass
 from nn_opt.ir.rewriting import rewrite
 from nn_opt.ir.target import target_of
 from nn_opt.passes.int8_contraction import MultiplyIntegers
-from nn_opt.passes.int8_requantize import ClipFirst, DropRelu, MultiplyScales, ScaleOnce
+from nn_opt.passes.int8_requantize import (
+    ClipFirst,
+    DivideScales,
+    DropRelu,
+    MultiplyScales,
+    ScaleOnce,
+)
 from nn_opt.passes.int8_values import (
     CastUnsigned,
     DropQuantize,
@@ -42,5 +48,6 @@ class RecognizeInt8Pass(ModulePass):
         contraction = MultiplyIntegers(target_of(op), self.name)
         rewrite(op, *contraction.patterns)
         if contraction.count:
+            rewrite(op, DivideScales())
             rewrite(op, MultiplyScales(), ScaleOnce(), DropRelu())
             rewrite(op, ClipFirst())
