@@ -109,10 +109,11 @@ def group_query_attention(node: Node) -> Results:
     length = shape_of(q)[2]
     total = (node.known_ints(6) or [0])[0]
     past = [node.get(3), node.get(4)]
-    counts = graph.AddOp(cast(reshaped(node[5], [shape_of(q)[0]]), I64), int64s([1]))
-    first = length == total  # a prompt: what is there before counts for nothing
-    starts = graph.SubOp(counts.result, int64s([length])).result
-    starts = graph.MulOp(starts, int64s([0])).result if first else starts
+    counts = graph.AddOp(cast(reshaped(node[5], [shape_of(q)[0]]), I64), int64s([1])).result
+    if length == total:  # a prompt: what is there before counts for nothing
+        starts = int64s([0] * shape_of(q)[0])
+    else:
+        starts = graph.SubOp(counts, int64s([length])).result
     if node.attrs.flag("do_rotary"):
         q, k = (_turned(node, value, starts) for value in (q, k))
     held = [0 if value is None else shape_of(value)[2] for value in past]
@@ -123,7 +124,7 @@ def group_query_attention(node: Node) -> Results:
     keys = sliced(k, 2, 0, total) if shape_of(k)[2] > total else k
     values = sliced(v, 2, 0, total) if shape_of(v)[2] > total else v
     form = Form(scale_of(node, q), node.attrs.float("softcap"), sink=_sink(node, q))
-    y = attend(q, keys, values, form, _mask(node, q, total, starts, counts.result)).y
+    y = attend(q, keys, values, form, _mask(node, q, total, starts, counts)).y
     return [joined_heads(y), k, v]
 
 
