@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -28,6 +29,7 @@ from nn_opt.frontends.onnx.node import (
 from nn_opt.frontends.onnx.quantize import (
     dequantize_linear,
     dynamically_quantized,
+    qlinear_conv,
     quantize_linear,
     quantized,
     requantized,
@@ -65,6 +67,20 @@ def quantize(node: Node) -> Results:
 @contrib("DequantizeLinear", needs=2, most=3, attrs="axis")
 def dequantize(node: Node) -> Results:
     return dequantize_linear(at_version(node, 21))
+
+
+@contrib(
+    "QLinearConv",
+    needs=8,
+    most=9,
+    attrs="kernel_shape strides pads dilations auto_pad group channels_last",
+)
+def conv(node: Node) -> Results:
+    """As in the main operator set; images may have their channels last."""
+    if not node.attrs.flag("channels_last"):
+        return qlinear_conv(node)
+    operands = [channels_first(node[0]), *node.operands[1:]]
+    return channels_last(qlinear_conv(replace(node, operands=operands)))
 
 
 @contrib("QLinearAdd", needs=(0, 1, 3, 4, 6), most=8)
