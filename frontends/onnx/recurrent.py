@@ -220,7 +220,8 @@ def _run(
         return kept, [shown]
 
     results = scan(first, [inputs, *([] if mask is None else [mask])], step, reverse=reverse)
-    return results[-1], [_of_some(node, state) for state in results[:-1]]
+    states = results[:-1] if time else [constant(np.zeros(shape_of(s), dtype_of(s))) for s in first]
+    return results[-1], [_of_some(node, state) for state in states]
 
 
 def _direction(

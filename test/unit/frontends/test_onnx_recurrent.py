@@ -135,6 +135,20 @@ def test_batch_first_with_lengths(kind: str, direction: str) -> None:
             np.testing.assert_allclose(state[entry], last[:, 0], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize(("time", "batch"), [(0, 2), (3, 0)])
+@pytest.mark.parametrize("kind", GATES)
+def test_no_steps_and_no_sequences(kind: str, time: int, batch: int) -> None:
+    """onnxruntime gives zeros for no steps, and ends the process for no sequences."""
+    case = row(kind, "w r b _ h0", direction="bidirectional")
+    known = {**case.known, "h0": noise(2, batch, HIDDEN)}
+    x = noise(time, batch, FEATURES)
+    model = Row(case.nodes, {"x": x}, known, 14, case.results).model()
+    first, *states = nn_opt.compile(model, cache=False, threads=1).run({"x": x}).values()
+    assert first.shape == (time, 2, batch, HIDDEN)
+    for state in states:
+        assert state.shape == (2, batch, HIDDEN) and not state.any()
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float16])
 @pytest.mark.parametrize("kind", GATES)
 def test_other_floats_compiled(kind: str, dtype: type[np.floating]) -> None:
