@@ -146,7 +146,8 @@ def test_no_steps_and_no_sequences(kind: str, time: int, batch: int) -> None:
     first, *states = nn_opt.compile(model, cache=False, threads=1).run({"x": x}).values()
     assert first.shape == (time, 2, batch, HIDDEN)
     for state in states:
-        assert state.shape == (2, batch, HIDDEN) and not state.any()
+        assert state.shape == (2, batch, HIDDEN)
+        assert not state.any()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float16])
