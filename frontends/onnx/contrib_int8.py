@@ -80,7 +80,9 @@ def conv(node: Node) -> Results:
     if not node.attrs.flag("channels_last"):
         return qlinear_conv(node)
     operands = [channels_first(node[0]), *node.operands[1:]]
-    return channels_last(qlinear_conv(replace(node, operands=operands)))
+    y = qlinear_conv(replace(node, operands=operands))
+    assert isinstance(y, SSAValue), "a convolution has one result"
+    return channels_last(y)
 
 
 @contrib("QLinearAdd", needs=(0, 1, 3, 4, 6), most=8)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
 from onnx_rows import Row, ints, noise, reals
 from onnx_text import Array, at_graph_level, in_onnxruntime, parse
-
-from nn_opt.frontends.onnx import import_model
-from nn_opt.ir.diagnostics import DiagnosticError
 
 MICROSOFT = {"com.microsoft": 1}
 NONE: dict[str, Array] = {}
@@ -272,99 +265,6 @@ def test_dequantize_of_sixteen_bits() -> None:
     ).check()
 
 
-GQA = "num_heads = 4, kv_num_heads = 2"
-caches = {"c": np.cos(noise(8, 8)), "s": np.sin(noise(8, 8))}
-
-
-def _grouped(attrs: str, length: int, past: int, total: int, lasts: tuple[int, ...]) -> Row:
-    """Return a row of GroupQueryAttention: heads of 16 elements, a cache of `past` places."""
-    batch = len(lasts)
-    given = {
-        "q": noise(batch, length, 64),
-        "k": noise(batch, length, 32, seed=1),
-        "v": noise(batch, length, 32, seed=2),
-        "pk": noise(batch, 2, past, 16, seed=3),
-        "pv": noise(batch, 2, past, 16, seed=4),
-        "n": i32(*lasts),
-    }
-    known = {"t": np.asarray(total, np.int32), **(caches if "rotary" in attrs else {})}
-    angles = "c, s" if "rotary" in attrs else '"", ""'
-    return row(
-        f"y, z, w = GroupQueryAttention<{GQA}{attrs}>(q, k, v, pk, pv, n, t, {angles})",
-        given,
-        known,
-        "float[] y, float[] z, float[] w",
-    )
-
-
-GROUPED = [
-    _grouped("", 1, 4, 5, (4, 4)),
-    _grouped(", do_rotary = 1, softcap = 3.0", 1, 6, 5, (4, 4)),
-    _grouped(", do_rotary = 1, rotary_interleaved = 1", 3, 4, 7, (6,)),
-    _grouped(", do_rotary = 1", 1, 6, 6, (5, 2)),
-    _grouped(", local_window_size = 2, scale = 0.2", 1, 6, 6, (5, 5)),
-    _grouped(", smooth_softmax = 1", 1, 4, 5, (4, 4)),
-    _grouped(", do_rotary = 1", 4, 6, 4, (3, 3)),
-]
-
-
-@pytest.mark.parametrize("case", GROUPED, ids=str)
-def test_grouped_attention_with_a_cache(case: Row) -> None:
-    """What the caches hold behind a sequence is nobody's business."""
-    got, want = at_graph_level(case.model(), case.inputs), in_onnxruntime(case.model(), case.inputs)
-    np.testing.assert_allclose(got[0], want[0], rtol=2e-5, atol=5e-6)
-    for mine, theirs in zip(got[1:], want[1:], strict=True):
-        assert mine.shape == theirs.shape
-        for batch, last in enumerate(case.inputs["n"]):
-            ours, others = mine[batch, :, : last + 1], theirs[batch, :, : last + 1]
-            np.testing.assert_allclose(ours, others, rtol=2e-5, atol=5e-6)
-
-
-def test_grouped_attention_of_packed_projections_with_a_bias() -> None:
-    given = {"q": noise(2, 3, 128), "n": i32(2, 2), "a": noise(1, 4, 3, 3)}
-    operands = 'q, "", "", "", "", n, t, c, s, "", a'
-    row(
-        f"y, z, w = GroupQueryAttention<{GQA}, do_rotary = 1>({operands})",
-        given,
-        {**caches, "t": np.asarray(3, np.int32)},
-        "float[] y, float[] z, float[] w",
-    ).check(rtol=2e-5, atol=5e-6)
-
-
-def _packed(numbers: Array, bits: int) -> Array:
-    """Return numbers of some bits, the first in the lowest bits of each byte."""
-    parts = numbers.reshape(*numbers.shape[:-1], -1, 8 // bits).astype(np.int64)
-    return (parts << (bits * np.arange(8 // bits))).sum(axis=-1).astype(np.uint8)
-
-
-@pytest.mark.parametrize("count", [2, 9])
-@pytest.mark.parametrize(
-    ("bits", "zeros"), [(4, "none"), (4, "packed"), (4, "real"), (8, "packed"), (8, "none")]
-)
-def test_product_with_weights_of_some_bits(bits: int, zeros: str, count: int) -> None:
-    """K = 40 in blocks of 16: the last one is not full."""
-    numbers = random.integers(0, 1 << bits, (5, 3, 16))
-    zero = random.integers(0, 1 << bits, (5, 4))
-    known = {"b": _packed(numbers, bits), "s": noise(5, 3), "c": noise(5)}
-    known |= {"packed": {"z": _packed(zero, bits)[:, : -(-3 * bits // 8)]}, "none": NONE}.get(
-        zeros, {"z": noise(5, 3)}
-    )
-    operand = '""' if zeros == "none" else "z"
-    nodes = f"""y = MatMulNBits<K = 40, N = 5, bits = {bits}, block_size = 16>
-      (a, b, s, {operand}, "", c)"""
-    row(nodes, {"a": noise(count, 40)}, known).check(rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("zeros", [False, True])
-def test_rows_of_weights_of_some_bits(zeros: bool) -> None:
-    """32 numbers of 4 bits a row, in 2 blocks."""
-    numbers, zero = random.integers(0, 16, (5, 32)), random.integers(0, 16, (5, 2))
-    known = {"w": _packed(numbers, 4), "s": noise(5, 2), "z": _packed(zero, 4)}
-    nodes = f"""y = GatherBlockQuantized<quantize_axis = 1, block_size = 16, bits = 4>
-      (w, i, s{", z" if zeros else ""})"""
-    row(nodes, {"i": np.int64([[3, 0], [4, 4]])}, known).check()
-
-
 def test_layer_norms_that_onnxruntime_adds_to_old_operator_sets() -> None:
     text = """g (float[2,8] x) => (float[] y, float[] z) {
       y = LayerNormalization(x, g, b) z = SimplifiedLayerNormalization(x, g) }"""
@@ -410,98 +310,6 @@ def test_packed_heads_are_those_side_by_side() -> None:
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
-REAL = {"x": noise(2, 3, 8), "matrix": noise(4, 6), "vector": noise(8), "byte": u8(1, 2),
-        "words": np.int32([[1, 2]]), "one": scale(1), "number": np.asarray(3, np.int32),
-        "bits": u8(*range(16)).reshape(2, 1, 8), "scales": noise(2, 1), "long": noise(1, 16),
-        "square": noise(6, 6), "five": noise(2, 3, 2, 2, 4),
-        "last": i32(1, 1)}  # fmt: skip
-BITS = "K = 16, N = 2, block_size = 16"
-GROUPS = "num_heads = 1, kv_num_heads = 1"
-REFUSALS = {
-    "Gelu<alpha = 1.0>(x)": "attribute 'alpha' is unknown, expected one of none",
-    "QuickGelu<beta = 1.0>(x)": "attribute 'beta' is unknown, expected one of alpha",
-    "Attention(x, x)": "attribute 'num_heads' is missing",
-    "BiasGelu(x)": "operand 1 is missing",
-    "BiasGelu(x, x, x)": "3 operands, expected at most 2",
-    "RotaryEmbedding<is_packed_batching = 1>(x, last, x, x)": "is_packed_batching = 1",
-    "Attention<num_heads = 1>(matrix, square)": (
-        "operand 0 has 2 axes, expected [batch, length, hidden]"
-    ),
-    "Attention<num_heads = 1, qkv_hidden_sizes = [1, 1, 1]>(x, w)": (
-        "weights make rows of 24 elements, expected q, k and v of [1, 1, 1]"
-    ),
-    "Attention<num_heads = 1>(x, w, , words)": (
-        "the mask has shape [1, 2], expected one for 2 sequences, 3 queries and 3 keys"
-    ),
-    "MultiHeadAttention<num_heads = 1>(x)": (
-        "expected a key and a value, or a query or key that holds them"
-    ),
-    "MultiHeadAttention<num_heads = 2>(five)": (
-        "packed heads have shape [2, 3, 2, 2, 4], expected 3 parts"
-    ),
-    f"GroupQueryAttention<{GROUPS}>(matrix, , , , , last, number)": (
-        "expected a query of 3 axes with heads, not [4, 6]"
-    ),
-    f"GroupQueryAttention<{GROUPS}>(x, , , , , last, number)": (
-        "rows of 8 elements do not divide into 3 heads"
-    ),
-    f"GroupQueryAttention<{GROUPS}, do_rotary = 1>(x, x, x, , , last, number)": (
-        "do_rotary = 1 without cosines and sines, expected operands 7 and 8"
-    ),
-    f'GroupQueryAttention<{GROUPS}, v_quant_type = "PER_TENSOR">(x, , , , , last, number)': (
-        "v_quant_type = PER_TENSOR"
-    ),
-    "RotaryEmbedding(matrix, last, matrix, matrix)": (
-        "operand 0 has shape [4, 6], expected 3 or 4 axes"
-    ),
-    "RotaryEmbedding<scale = 2.0>(x, last, matrix, matrix)": "scale is 2.0, expected 1",
-    "EmbedLayerNormalization(last, , matrix, matrix, , vector, vector)": (
-        "words have shape [2], expected [batch, length]"
-    ),
-    "SkipLayerNormalization(x, matrix, vector)": (
-        "operands 0 and 1 have shapes [2, 3, 8] and [4, 6], expected rows of one length"
-    ),
-    "CDist(matrix, w)": "rows have 6 and 24 elements, expected as many",
-    "QLinearConcat<axis = 0>(one, byte, byte, one, byte, byte)": (
-        "6 operands, expected 2 and 3 for each part"
-    ),
-    "QGemm(bits, one, byte)": "operand 3 is missing",
-    f"MatMulNBits<{BITS}>(x, bits, scales)": (
-        "operand 0 has shape [2, 3, 8], expected rows of K = 16 elements"
-    ),
-    f"MatMulNBits<{BITS}>(long, bits, scales, , last)": "operand 4, an order of groups",
-    "MatMulNBits<K = 16, N = 2, block_size = 16, bits = 3>(long, bits, scales)": (
-        "blocks of 16 numbers of 3 bits, expected whole bytes of numbers of 2, 4 or 8"
-    ),
-    f"MatMulNBits<{BITS}>(long, matrix, scales)": (
-        "weights are float32 [4, 6], expected uint8 [2, 1, 8]"
-    ),
-    "GatherBlockQuantized<quantize_axis = 0>(bits, last, scales)": (
-        "gathers along axis 0 of blocks of 128 along axis 0"
-    ),
-    'FusedGemm<activation = "Swish">(matrix, square)': "activation is 'Swish', expected one of",
-    "NhwcMaxPool<strides = [1]>(five)": "kernel_shape is missing",
-}
-
-
-@pytest.mark.parametrize("call", REFUSALS)
-def test_the_reason_is_said(call: str) -> None:
-    known = {**REAL, "w": noise(8, 24)}
-    del known["x"]
-    text = f"g (float[2,3,8] x) => (float[] y) {{ y = com.microsoft.{call} }}"
-    model = parse(text, 17, known, MICROSOFT)
-    with pytest.raises(DiagnosticError) as error:
-        import_model(model)
-    assert REFUSALS[call] in str(error.value)
-    assert call.partition("<")[0].partition("(")[0] in str(error.value)
-
-
-def test_layer_norm_without_a_mean_is_along_the_last_axis() -> None:
-    text = "g (float[2,3] x) => (float[] y) { y = SimplifiedLayerNormalization<axis = 0>(x, s) }"
-    with pytest.raises(DiagnosticError, match="axis is 0, expected the last one"):
-        import_model(parse(text, 17, {"s": noise(3)}))
-
-
 def test_operators_of_other_devices_are_those_they_are_made_of() -> None:
     text = """g (float[4,8] x, int64[2] i)
         => (float[] a, float[] b, float[] c, float[] d, float[] s) {
@@ -530,52 +338,3 @@ def test_mean_of_quantised_numbers() -> None:
     (y,) = at_graph_level(parse(text, 17, TABLE, MICROSOFT), {"a": bytes_})
     real = (bytes_.astype(np.float64) - 100).mean(axis=-1) * 0.0517 / 0.0313 + 11
     np.testing.assert_array_equal(y, np.clip(np.rint(real), 0, 255))
-
-
-QUANTISED = """
-g (float[1,3,8,8] x) => (float[] y) {
-  xq = QuantizeLinear(x, s, z)
-  xd = DequantizeLinear(xq, s, z)
-  w = DequantizeLinear(w8, s, n)
-  a = Conv<pads = [1, 1, 1, 1]>(xd, w)
-  aq = QuantizeLinear(a, s, z)
-  ad = DequantizeLinear(aq, s, z)
-  v = DequantizeLinear(v8, s, n)
-  b = Conv<pads = [1, 1, 1, 1]>(ad, v)
-  bq = QuantizeLinear(b, s, z)
-  bd = DequantizeLinear(bq, s, z)
-  c = Add(bd, ad)
-  cq = QuantizeLinear(c, t, z)
-  cd = DequantizeLinear(cq, t, z)
-  k = Concat<axis = 1>(cd, cd)
-  kq = QuantizeLinear(k, t, z)
-  kd = DequantizeLinear(kq, t, z)
-  g = GlobalAveragePool(kd)
-  gq = QuantizeLinear(g, t, z)
-  gd = DequantizeLinear(gq, t, z)
-  l = Sigmoid(gd)
-  lq = QuantizeLinear(l, r, z)
-  y = DequantizeLinear(lq, r, z)
-}"""
-
-
-def test_a_quantised_network_that_onnxruntime_optimised(tmp_path: Path) -> None:
-    """It writes what it makes of a network: images with channels last, additions of bytes, ..."""
-    weights = {
-        **{"s": scale(0.0217), "t": scale(0.0437), "r": scale(1 / 255), "z": u8(120)},
-        "w8": random.integers(-60, 60, (8, 3, 3, 3)).astype(np.int8),
-        "v8": random.integers(-40, 40, (8, 8, 3, 3)).astype(np.int8),
-        "n": np.asarray(0, np.int8),
-    }
-    options = onnxruntime.SessionOptions()
-    options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
-    options.log_severity_level = 4
-    model = parse(QUANTISED, 13, weights)
-    onnxruntime.InferenceSession(model.SerializeToString(), options)
-    optimised = onnx.load(options.optimized_model_filepath)
-    made = {node.op_type for node in optimised.graph.node if node.domain == "com.microsoft"}
-    assert made >= {"QLinearConv", "QLinearAdd", "QLinearConcat", "QLinearSigmoid"}
-    inputs = {"x": noise(1, 3, 8, 8)}
-    (want,) = in_onnxruntime(optimised, inputs)
-    for network in (model, optimised):
-        np.testing.assert_array_equal(at_graph_level(network, inputs)[0], want)
