@@ -1,4 +1,4 @@
-"""Wrong nodes of com.microsoft, whose operators ONNX's checker does not know: what is said of each."""
+"""Wrong nodes of com.microsoft, of whose operators ONNX's checker knows none: what is said."""
 
 from __future__ import annotations
 
