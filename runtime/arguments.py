@@ -110,6 +110,11 @@ def _held(info: TensorInfo, value: Any, kind: str) -> Any:
         return [_held(info, item, inner) for item in cast("Sequence[object]", value)]
     if value is None:
         raise TypeError(f"input {info.name!r} is None, expected {info}")
+    if kind == "map":
+        if not isinstance(value, dict):
+            name = type(value).__name__
+            raise TypeError(f"input {info.name!r} is a {name}, expected a dictionary: {info}")
+        return cast("dict[Any, Any]", value)
     array = np.asarray(value, object if kind == "string" else None)
     return array if kind == "string" else _input(TensorInfo(info.name, None, info.dtype), array)
 

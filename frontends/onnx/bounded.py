@@ -1,4 +1,4 @@
-"""Rewrites operators whose results have sizes that depend on data.
+"""Rewrites operators whose results have sizes that depend on data, or are strings beside numbers.
 
 Each becomes an operator of the domain `nn_opt`, whose results are as large as they can be, with
 their true size as one more result; a `Cut` to that size follows for each, which asks for the size
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, helper
 
-from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, Model
+from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, ML_DOMAIN, Model
 from nn_opt.frontends.onnx.structure import node_label
 
 DOMAIN = "nn_opt"
@@ -20,6 +20,8 @@ DOMAIN = "nn_opt"
 
 def is_bounded(node: NodeProto) -> bool:
     """Return whether a node is replaced by others."""
+    if node.domain == ML_DOMAIN:
+        return node.op_type in CLASSIFIERS and _has(node, "classlabels_strings")
     rewrite = REWRITES.get(node.op_type) if node.domain in MAIN_DOMAINS else None
     return rewrite is not None and (rewrite is not _roi_align or not _int(node, "sampling_ratio"))
 
@@ -35,7 +37,7 @@ def bounded(model: Model) -> Model:
     proto.ir_version = model.proto.ir_version
     proto.opset_import.extend(model.proto.opset_import)
     if DOMAIN not in model.opsets:
-        proto.opset_import.append(helper.make_opsetid(DOMAIN, model.opsets[""]))
+        proto.opset_import.append(helper.make_opsetid(DOMAIN, model.opsets.get("", 1)))
     proto.functions.extend(model.proto.functions)
     origins = _fill(proto.graph, model.proto.graph)
     if model.origins:
@@ -67,7 +69,7 @@ def _fill(target: GraphProto, source: GraphProto) -> list[int]:
 def _rewritten(node: NodeProto, index: int) -> Iterable[NodeProto]:
     label = node_label(node, index)
     if is_bounded(node):
-        return REWRITES[node.op_type](node, label)
+        return (CLASSIFIERS | REWRITES)[node.op_type](node, label)
     copy = NodeProto()
     copy.CopyFrom(node)
     copy.name = label
@@ -78,6 +80,10 @@ def _rewritten(node: NodeProto, index: int) -> Iterable[NodeProto]:
             attribute.g.Clear()
             _fill(attribute.g, whole)
     return [copy]
+
+
+def _has(node: NodeProto, name: str) -> bool:
+    return any(attribute.name == name for attribute in node.attribute)
 
 
 def _int(node: NodeProto, name: str, default: int = 0) -> int:
@@ -148,7 +154,29 @@ def _roi_align(node: NodeProto, label: str) -> Iterator[NodeProto]:
     yield _inner(node, label, list(node.output), most)
 
 
+def _string_labels(node: NodeProto, label: str) -> Iterator[NodeProto]:
+    """A classifier with strings for labels  ->  one with their places, and a table of strings."""
+    ints = "classlabels_int64s" if node.op_type.startswith("Tree") else "classlabels_ints"
+    names = next(a.strings for a in node.attribute if a.name == "classlabels_strings")
+    places = _made(node.output[0], "place")
+    first = helper.make_node(
+        node.op_type, node.input, [places, *node.output[1:]], label, domain=ML_DOMAIN
+    )
+    first.attribute.extend(a for a in node.attribute if not a.name.startswith("classlabels_"))
+    first.attribute.append(helper.make_attribute(ints, list(range(len(names)))))
+    yield first
+    labels = list(names) if len(names) > 1 else [b"0", b"1"]
+    table = {"keys_int64s": list(range(len(labels))), "values_strings": labels}
+    if node.output[0]:
+        yield helper.make_node(
+            "LabelEncoder", [places], [node.output[0]], f"{label}/Labels", None, ML_DOMAIN, **table
+        )
+
+
 Rewrite = Callable[[NodeProto, str], Iterator[NodeProto]]
+CLASSIFIERS: dict[str, Rewrite] = dict.fromkeys(
+    ("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier"), _string_labels
+)
 REWRITES: dict[str, Rewrite] = {
     "Compress": _one_result,
     "NonMaxSuppression": _non_max_suppression,

@@ -20,6 +20,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 
 OLDEST_OPSET = 1
 MAIN_DOMAINS = ("", "ai.onnx")
+ML_DOMAIN = "ai.onnx.ml"
 # What onnxruntime's optimiser writes in the main operator set, of whatever version.
 OF_ONNXRUNTIME = ("LayerNormalization", "SimplifiedLayerNormalization")
 

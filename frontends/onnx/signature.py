@@ -18,6 +18,7 @@ MAX_ELEMENTS = 2**40  # a tensor beyond a tera-element is a mistake in the model
 
 TENSOR, STRING = "tensor", "string"  # kinds of values: of numbers, of strings
 SEQUENCE, OPTIONAL = "sequence of ", "optional "  # what other kinds begin with
+MAP = "map"  # a dictionary from strings or integers to numbers or strings
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _spec(model: Model, value: ValueInfoProto, host: bool) -> InputSpec:
     if kind not in (TENSOR, STRING) and not host:
         raise model.error(f"'{value.name}' is a {kind.split()[0]}, not a tensor")
     tensor = _tensor_type(value.type)
-    if tensor.elem_type not in ELEMENT_DTYPES and not (host and kind.endswith(STRING)):
+    if tensor.elem_type not in ELEMENT_DTYPES and not (host and kind.endswith((STRING, MAP))):
         raise model.error(
             f"'{value.name}' has elements of {type_name(tensor.elem_type)}, which is not supported"
         )
@@ -97,6 +98,8 @@ def _tensor_type(declared: TypeProto) -> TypeProto.Tensor:
             return _tensor_type(declared.sequence_type.elem_type)
         case "optional_type":
             return _tensor_type(declared.optional_type.elem_type)
+        case "map_type":
+            return _tensor_type(declared.map_type.value_type)
         case _:
             return declared.tensor_type
 

@@ -9,7 +9,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, defs
 from nn_opt.frontends.onnx.bounded import is_bounded
 from nn_opt.frontends.onnx.branches import is_if
 from nn_opt.frontends.onnx.node import Attributes
-from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, Model
+from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, ML_DOMAIN, Model
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
 from nn_opt.frontends.onnx.table import CONVERTERS, Request
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
@@ -35,7 +35,7 @@ def require_supported(model: Model, host: Container[str] = ()) -> None:
     visited: set[tuple[str, str]] = set()
     for node, label in pending:
         called = (node.domain, node.op_type)
-        if node.op_type in host and not operator_key(node)[0]:
+        if node.op_type in host and operator_key(node)[0] in ("", ML_DOMAIN):
             continue
         if called not in functions:
             problems += (_line(model, node, label, why) for why in reasons(model, node))

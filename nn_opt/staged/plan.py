@@ -22,7 +22,7 @@ from nn_opt.staged.cutting import part_outputs, selected, with_branches
 from nn_opt.staged.host import HOST_OPS
 from nn_opt.staged.host.kinds import body_inputs, find_kinds
 from nn_opt.staged.host.strings import strings_of
-from nn_opt.staged.host.table import Call, HostFault
+from nn_opt.staged.host.table import HOST_DOMAINS, Call, HostFault
 from nn_opt.staged.partition import levels_of
 from nn_opt.staged.regions import Region, Shop, Values
 
@@ -87,7 +87,7 @@ class HostStep:
         }
 
     def _operator(self, node: NodeProto) -> Any:
-        known = HOST_OPS.get(node.op_type) if operator_key(node)[0] == "" else None
+        known = HOST_OPS.get(node.op_type) if node.domain in HOST_DOMAINS else None
         if known is None:
             raise self._fault("is not supported for strings, sequences or optionals")
         return known.run

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
 from nn_opt.frontends.onnx.node import Attributes
-from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, Model
+from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, ML_DOMAIN, Model
 from nn_opt.frontends.onnx.signature import SEQUENCE, STRING, TENSOR, kind_of_type
-from nn_opt.staged.host.table import HOST_OPS
+from nn_opt.staged.host.table import HOST_DOMAINS, HOST_OPS
 
 Kinds = dict[str, str]
 
@@ -35,12 +35,14 @@ def _is_host_inside(node: NodeProto) -> bool:
 
 
 def _is_always_host(node: NodeProto) -> bool:
-    known = HOST_OPS.get(node.op_type) if node.domain in MAIN_DOMAINS else None
+    known = HOST_OPS.get(node.op_type) if node.domain in HOST_DOMAINS else None
     return (known is not None and known.always) or _makes_strings(node)
 
 
 def _makes_strings(node: NodeProto) -> bool:
-    """Return whether a Constant holds strings, or a Cast makes them."""
+    """Return whether a Constant holds strings, a Cast makes them, or labels are."""
+    if node.domain == ML_DOMAIN or node.op_type == "TfIdfVectorizer":
+        return any(map(_holds_strings, node.attribute))
     if node.op_type not in ("Constant", "Cast") or node.domain not in MAIN_DOMAINS:
         return False
     attrs = Attributes(node)
@@ -51,6 +53,12 @@ def _makes_strings(node: NodeProto) -> bool:
         or "value_string" in attrs
         or "value_strings" in attrs
     )
+
+
+def _holds_strings(attribute: AttributeProto) -> bool:
+    if attribute.type == AttributeProto.TENSOR:
+        return attribute.t.data_type == TensorProto.STRING
+    return len(attribute.strings) > 0 and attribute.name != "nodes_modes"
 
 
 def graphs_of(node: NodeProto) -> Iterator[GraphProto]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nn_opt.frontends.onnx.node import Attributes
+from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, ML_DOMAIN
 from nn_opt.frontends.onnx.signature import STRING, TENSOR
 
 Array = NDArray[Any]
@@ -87,6 +88,7 @@ class HostOp:
 
 
 HOST_OPS: dict[str, HostOp] = {}
+HOST_DOMAINS = (*MAIN_DOMAINS, ML_DOMAIN)
 
 
 def same(attrs: Attributes, kinds: Kinds) -> str:
