@@ -52,6 +52,9 @@ REFUSALS = {
     f'GroupQueryAttention<{GROUPS}, v_quant_type = "PER_TENSOR">(x, , , , , last, number)': (
         "v_quant_type = PER_TENSOR"
     ),
+    f'GroupQueryAttention<{GROUPS}, k_quant_type = "PER_TENSOR">(x, , , , , last, number)': (
+        "k_quant_type = PER_TENSOR"
+    ),
     "RotaryEmbedding(matrix, last, matrix, matrix)": (
         "operand 0 has shape [4, 6], expected 3 or 4 axes"
     ),
