@@ -16,6 +16,7 @@ sys.path[:0] = [str(HERE / "generators"), str(HERE.parent)]
 from backends_page import backends_page  # noqa: E402 (found by the line before)
 from command_pages import command_page  # noqa: E402
 from dialect_pages import DIALECTS, dialect_page, index_page  # noqa: E402
+from dtypes_page import dtypes_page  # noqa: E402
 from onnx_page import onnx_page  # noqa: E402
 from pass_pages import passes_page  # noqa: E402
 from pass_stub import pass_stub  # noqa: E402
@@ -31,6 +32,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_page,
     "onnx.md": onnx_page,
     "backends.md": backends_page,
+    "dtypes.md": dtypes_page,
     "conformance.md": conformance_page,
     "web-benchmarks.md": web_page,
     "../passes/__init__.pyi": pass_stub,

@@ -181,9 +181,11 @@ def shrink(node: Node) -> Results:
     x = node[0]
     bias, limit = node.attrs.float("bias", 0.0), node.attrs.float("lambd", 0.5)
     bias_value = scalar_like(bias, x)
-    low = graph.LessOp(x, scalar_like(-limit, x)).result
     high = graph.GreaterOp(x, scalar_like(limit, x)).result
     upper = graph.WhereOp(high, graph.SubOp(x, bias_value).result, scalar_like(0, x)).result
+    if dtype_of(x).kind == "u":
+        return upper
+    low = graph.LessOp(x, scalar_like(-limit, x)).result
     return graph.WhereOp(low, graph.AddOp(x, bias_value).result, upper).result
 
 

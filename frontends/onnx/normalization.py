@@ -91,7 +91,8 @@ def rms_norm(node: Node) -> Results:
     wide = cast(x, _stash_type(node, x))
     square = graph.ReduceOp(graph.MulOp(wide, wide).result, "mean", axes, True).result
     inverse = inverse_deviation(square, node.attrs.float("epsilon", 1e-5))
-    return scaled(cast(graph.MulOp(wide, inverse).result, element_type(x)), node[1], None)
+    scale = node[1]  # its type is the result's
+    return scaled(cast(graph.MulOp(wide, inverse).result, element_type(scale)), scale, None)
 
 
 @converts("GroupNormalization")
