@@ -18,6 +18,9 @@ class Recent(Generic[K, V]):
         self._held: dict[K, V] = {}
         self._latest: K | None = None
 
+    def __len__(self) -> int:
+        return len(self._held)
+
     def find(self, key: K) -> V | None:
         """Return the entry of a key, None if it is not held."""
         entry = self._held.get(key)

@@ -20,7 +20,11 @@ class NeedsValue(DiagnosticError):
 
     value: the value's name in the model, its calls expanded and its Ifs inlined.
     choices: the Ifs that were inlined, by their first result: whether the condition held.
+    node: the first result of the model's node that needs the value; operator: of which kind it is.
     """
+
+    node = ""
+    operator = ""
 
     def __init__(self, model: Model, problem: str, value: str, choices: Mapping[str, bool]):
         hint = f"values={{'{value}': ...}} gives it, on a command line --value {value}=..."

@@ -289,7 +289,10 @@ class _Builder:
         kind = "unsupported " if isinstance(error, Unsupported) else ""
         problem = f"node '{label}': {kind}{proto.op_type}: {text}"
         if isinstance(error, UnknownValue):
-            return self._unknown(scope, error.name, problem)
+            need = self._unknown(scope, error.name, problem)
+            if isinstance(need, NeedsValue) and scope is self.root:
+                need.node, need.operator = key_of(proto), proto.op_type
+            return need
         if not isinstance(error, HostOnly):
             return self.model.error(problem)
         if scope is not self.root:

@@ -132,6 +132,8 @@ class Batches:
 
     def note(self, shapes: Shapes, program: Program) -> None:
         """Take a program that was compiled; further sizes of its batch may use it."""
+        if any(0 in shape for shape in shapes):
+            return
         if not any(self._batch(shapes, known) for known, _ in self._first.items()):
             self._first.keep(shapes, program)
 

@@ -22,6 +22,7 @@ class Cut:
     value: what the rest holds as a constant, "" if there is none.
     node: the first result of a node that runs on the host between the parts, "" for none.
     choices: branches of Ifs that are taken, by the first result of the If.
+    move: the first result of the node that needs the value, if it only moves elements; "" if not.
     """
 
     value: str
@@ -29,6 +30,7 @@ class Cut:
     choices: Mapping[str, bool]
     first: Part | None
     rest: Part
+    move: str = ""
 
     def to_json(self) -> str:
         """Return the cut as text."""
@@ -39,7 +41,7 @@ class Cut:
         """Return the cut of a text that `to_json` returned."""
         record = json.loads(text)
         first, rest = (entry and _part(entry) for entry in (record["first"], record["rest"]))
-        return Cut(record["value"], record["node"], record["choices"], first, rest)
+        return Cut(record["value"], record["node"], record["choices"], first, rest, record["move"])
 
 
 def _part(record: Mapping[str, Sequence[str]]) -> Part:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +29,8 @@ Array = NDArray[Any]
 Values = dict[str, Any]  # what is computed so far, by name: arrays, lists of them, or None
 Shapes = tuple[tuple[int, ...], ...]
 MAX_BAKED_BYTES = 1 << 16  # of a value that becomes a constant; a larger one is no size or index
+MOVES = ("Slice", "Reshape")  # of elements, which the host can do as well
+MOST_BAKED = 4  # values of such a node that become constants; with more, it moves to the host
 MAX_PROGRAMS = 128  # that a staged model holds; others come from the cache again, or are compiled
 
 
@@ -152,6 +154,8 @@ class Region:
             raise need
         else:
             cut = cut_at_value(self.model, self.part, need.value, need.choices)
+            move = need.node if need.operator in MOVES else ""
+            cut = replace(cut, move=move)
         self.shop.compiler.keep_cut(key, cut.to_json())
         return step_of(self, key, cut)
 
@@ -224,11 +228,11 @@ class HostCut:
 
         return host_step(self._region, self._cut, self._stamp)
 
-    def run(self, values: Values, threads: int) -> Region:
+    def run(self, values: Values, threads: int) -> Region | None:
         if self.first is not None:
             self.first.run(values, threads)
         self.host.run(values, threads)
-        return self.rest
+        return self.rest if self.rest.part.outputs else None
 
 
 class CutStep:
@@ -241,17 +245,34 @@ class CutStep:
         first = key_of([key, "first"])
         self.first = part_region(region, first, cut, cut.first) if cut.first else None
         self.rests: Recent[tuple[Any, ...], Region] = Recent()
+        self.moved: HostCut | None = None
 
-    def run(self, values: Values, threads: int) -> Region:
+    def run(self, values: Values, threads: int) -> Region | None:
+        if self.moved is not None:
+            return self.moved.run(values, threads)
         if self.first is not None:
             self.first.run(values, threads)
         array = values[self.cut.value]
         bits = (array.shape, array.tobytes())
         rest = self.rests.find(bits)
+        if rest is None and self.cut.move and len(self.rests) == MOST_BAKED:
+            self.moved = self._on_host()
+            return self.moved.run(values, threads)
         if rest is None:
             with self.region.shop.lock:
                 rest = self.rests.find(bits) or self.rests.keep(bits, self._rest(array))
         return rest
+
+    def _on_host(self) -> HostCut:
+        """Return the same with the host doing what needs the value, which changes often."""
+        from nn_opt.staged.cutting import cut_at_node
+
+        region, cut = self.region, self.cut
+        return HostCut(
+            region,
+            key_of([self._key, "moved"]),
+            cut_at_node(region.model, region.part, cut.move, cut.choices),
+        )
 
     def _rest(self, array: Array) -> Region:
         name = self.cut.value

@@ -27,13 +27,16 @@ def ways(step: Step, before: Way = Way()) -> Iterator[Way]:
         case Compiled():
             yield replace(before, stages=before.stages + 1)
         case CutStep():
+            if step.moved is not None:
+                yield from ways(step.moved, before)
             before = replace(before, stages=before.stages + (step.first is not None))
             for _, rest in step.rests.items():
                 yield from _through(rest, before)
         case HostCut():
             stages = before.stages + (step.first is not None)
             name = (step.host.name,)
-            yield from _through(step.rest, replace(before, stages=stages, host=before.host + name))
+            before = replace(before, stages=stages, host=before.host + name)
+            yield from _through(step.rest, before) if step.rest.part.outputs else [before]
         case Plan():
             yield Way({}, len(list(regions_of(step))), tuple(host_names(step)))
         case _:
@@ -42,8 +45,6 @@ def ways(step: Step, before: Way = Way()) -> Iterator[Way]:
 
 def _through(region: Region, before: Way) -> Iterator[Way]:
     before = replace(before, baked={**before.baked, **region.baked})
-    if not region.part.outputs:
-        yield before
     for _, step in region.steps.items():
         yield from ways(step, before)
 

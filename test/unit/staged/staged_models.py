@@ -32,7 +32,7 @@ def parsed(text: str, opset: int = 20) -> ModelProto:
     """Return a model of ONNX's text, checked."""
     head = f'<ir_version: 9, opset_import: ["": {opset}]>\n'
     model = onnx.parser.parse_model(head + text)
-    onnx.checker.check_model(model)
+    onnx.checker.check_model(model)  # pyright: ignore[reportUnknownMemberType]
     return model
 
 
@@ -46,7 +46,8 @@ def by_onnxruntime(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
-    results: Any = session.run(None, inputs)
+    run: Any = session.run  # pyright: ignore[reportUnknownMemberType]
+    results: Any = run(None, inputs)
     return list(results)
 
 

@@ -12,9 +12,9 @@ from nn_opt.staged.rows import rows_of
 
 NET = """g (float[N,3,4] x) => (float[N,17] y, float[M,4] z) <float[12,5] w = {W}> {
   s = Shape<start=0,end=1>(x)
-  rest = Constant<value_ints=[-1]>()
+  rest = Constant<value_ints=[12]>()
   t = Concat<axis=0>(s, rest)
-  f = Reshape(x, t)
+  f = Reshape<allowzero=1>(x, t)
   h = MatMul(f, w)
   p = Softmax(h)
   y = Concat<axis=1>(p, f)
@@ -118,6 +118,13 @@ def test_deterministic_results_take_a_program_for_each_size(monkeypatch: pytest.
     for size in (2, 3):
         assert model(noise(size, 2)).shape == (size, 2)
     assert count() == 2
+
+
+def test_a_first_batch_of_nothing():
+    model = nn_opt.compile(parsed(NET), cache=False, threads=1)
+    for size in (0, 2, 0):
+        y, z = model(noise(size, 3, 4))
+        assert (y.shape, z.shape) == ((size, 17), (3 * size, 4))
 
 
 def test_chunks():

@@ -203,3 +203,21 @@ def test_the_programs_of_the_latest_calls_are_held():
     assert model(x, ints(2)).tolist() == [1, 2]
     values = [s.values for s in model.specializations]
     assert values == [{"s": [2]}]
+
+
+SLICES = """g (float[9] x, int64[1] a, int64[1] b) => (float[n] y, float[2] z)
+<float[2] two = {1, 2}> {
+  e = Exp(x)
+  y = Slice(e, a, b)
+  s = ReduceSum<keepdims=0>(y)
+  z = Mul(two, s)
+}"""
+
+
+def test_slices_that_always_change_are_made_by_the_host(monkeypatch: pytest.MonkeyPatch):
+    count = counting(monkeypatch)
+    x = np.arange(9, dtype=np.float32) / 9
+    model = check(SLICES, *({"x": x, "a": ints(k), "b": ints(k + 2)} for k in range(7)))
+    assert count() == 6  # four slices; then what comes before and after one, for any place
+    last = model.specializations[0]
+    assert (last.host, last.stages) == (("Slice_1: Slice",), 2)
