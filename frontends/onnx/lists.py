@@ -2,7 +2,9 @@
 
     ys = SequenceEmpty(); .., ys = Loop(.., ys) { .. ys = SequenceInsert(ys, y) }
     all = ConcatFromSequence<axis, new_axis = 1>(ys)
-->  .., all = Loop(..) { .. }, each step of which adds y,
+->  .., all = Loop(..) { .. }, each step of which adds y, its first axis moved to `axis`.
+
+Joining y = Unsqueeze<axis>(x) along that axis stacks x.
 """
 
 from __future__ import annotations
@@ -11,7 +13,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, helper
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    helper,
+    numpy_helper,
+)
 
 DOMAIN = "nn_opt"
 
@@ -23,6 +33,7 @@ class Appended:
     loop: int  # the Loop's place among the nodes
     state: int
     inserts: int  # the place of SequenceInsert in the body
+    slices: str  # what it appends, without an axis to join along
     stacks: int  # the place of ConcatFromSequence
 
 
@@ -49,7 +60,7 @@ def appended(graph: GraphProto) -> Iterator[Appended]:
     reads = _reads(graph)
     makers = {name: node for node in graph.node for name in node.output}
     for place, node in enumerate(graph.node):
-        if node.op_type != "ConcatFromSequence" or not _int(node, "new_axis"):
+        if node.op_type != "ConcatFromSequence":
             continue
         name = node.input[0] if node.input else ""
         loop = makers.get(name)
@@ -59,9 +70,13 @@ def appended(graph: GraphProto) -> Iterator[Appended]:
         empty = makers.get(loop.input[state + 2]) if state + 2 < len(loop.input) else None
         if empty is None or empty.op_type != "SequenceEmpty":
             continue
-        inserts = _insertion(_body(loop), state)
-        if inserts is not None:
-            yield Appended(list(graph.node).index(loop), state, inserts, place)
+        body = _body(loop)
+        inserts = _insertion(body, state)
+        slices = "" if inserts is None else body.node[inserts].input[1]
+        if slices and not _int(node, "new_axis"):
+            slices = _unsqueezed(slices, _int(node, "axis"), body, graph)
+        if inserts is not None and slices:
+            yield Appended(list(graph.node).index(loop), state, inserts, slices, place)
 
 
 def _reads(graph: GraphProto) -> Counter[str]:
@@ -97,12 +112,38 @@ def _insertion(body: GraphProto, state: int) -> int | None:
     return None
 
 
+def _unsqueezed(name: str, axis: int, body: GraphProto, graph: GraphProto) -> str:
+    """Return what gets an axis of size 1 to become a value of a body; '' if it does not."""
+    maker = next((node for node in body.node if name in node.output), NodeProto())
+    if maker.op_type != "Unsqueeze" or len(maker.input) != 2:
+        return ""
+    return maker.input[0] if _numbers(maker.input[1], body, graph) == [axis] else ""
+
+
+def _numbers(name: str, *graphs: GraphProto) -> list[int] | None:
+    """Return what a constant or a weight of some graphs holds, if it is one of few numbers."""
+    for graph in graphs:
+        tensors = [tensor for tensor in graph.initializer if tensor.name == name]
+        for node in graph.node:
+            if name in node.output and node.op_type == "Constant":
+                tensors += [entry.t for entry in node.attribute if entry.name == "value"]
+                tensors += [
+                    helper.make_tensor("", TensorProto.INT64, [len(entry.ints)], entry.ints)
+                    for entry in node.attribute
+                    if entry.name == "value_ints"
+                ]
+        if tensors:
+            few = list(tensors[0].dims) == [1] and tensors[0].data_type == TensorProto.INT64
+            return numpy_helper.to_array(tensors[0]).tolist() if few else None
+    return None
+
+
 def _rewrite(graph: GraphProto, found: Appended) -> None:
     loop, stack = graph.node[found.loop], graph.node[found.stacks]
     body, name = _body(loop), loop.output[found.state]
     insert = body.node[found.inserts]
     slices = f"{insert.output[0]}/slice"
-    same = helper.make_node("Identity", [insert.input[1]], [slices], insert.name)
+    same = helper.make_node("Identity", [found.slices], [slices], insert.name)
     insert.CopyFrom(same)
     del body.input[found.state + 2], body.output[found.state + 1], loop.input[found.state + 2]
     body.output.append(helper.make_empty_tensor_value_info(slices))

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx_rows import noise
-from onnx_text import in_onnxruntime, parse
+from onnx_text import at_graph_level, in_onnxruntime, parse
 
 import nn_opt
 from nn_opt.dialects import graph
@@ -24,7 +24,7 @@ def model(after: str, insert: str = INSERT, first: str = "SequenceEmpty()") -> o
                       => (bool d, float[2,3] u, seq(float[2,3]) m) {{
         d = Identity(c) u = Tanh(t) e = Exp(u) {insert} }}>(four, "", a, n)
       {after} }}"""
-    weights = {"four": np.int64(4), "zero": np.int64(0)}
+    weights = {"four": np.int64(4), "zero": np.int64(0), "none": np.int64([0])}
     return parse(text, 17, {name: array for name, array in weights.items() if name in text})
 
 
@@ -40,7 +40,26 @@ def test_a_list_that_is_stacked_is_no_list(axis: int) -> None:
         np.testing.assert_allclose(actual, want, rtol=1e-5)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_list_of_slices_with_an_axis_is_joined_along_it(axis: int) -> None:
+    insert = f"at = Constant<value_ints = [{axis}]>() w = Unsqueeze(e, at)"
+    after = f"y = ConcatFromSequence<axis = {axis}>(k)"
+    source = model(after, f"{insert} m = SequenceInsert(l, w)")
+    (scan,) = (op for op in import_model(source).walk() if isinstance(op, graph.ScanOp))
+    assert len(scan.outputs) == 2
+    inputs = {"a": noise(2, 3)}
+    for actual, want in zip(
+        at_graph_level(source, inputs), in_onnxruntime(source, inputs), strict=True
+    ):
+        assert actual.shape == want.shape
+        np.testing.assert_allclose(actual, want, rtol=1e-5)
+
+
 OTHERS = {
+    "along another axis": model(
+        "y = ConcatFromSequence<axis = 1>(k)",
+        "w = Unsqueeze(e, none) m = SequenceInsert(l, w)",
+    ),
     "read twice": model(f"{AFTER % 0} z = SequenceLength(k)"),
     "no new axis": model("y = ConcatFromSequence<axis = 0>(k)"),
     "not at the end": model(AFTER % 0, "m = SequenceInsert(l, e, zero)"),
