@@ -20,7 +20,7 @@ NAMES_NODE = re.compile(r"node '[^']*': (\S+ \(opset \S+\): |unsupported [\w.]+:
 
 
 def warm_up() -> None:
-    """Import the compiler, so that children of this process need not."""
+    """Import the compiler and make the tests, so that children of this process need not."""
     from onnx import parser
 
     model = parser.parse_model(
@@ -28,6 +28,7 @@ def warm_up() -> None:
         " agraph (float[4] x) => (float[4] y) { y = Relu(x) }"
     )
     nn_opt.compile(model, cache=False, threads=1)
+    all_cases()
 
 
 def run_case(name: str) -> dict[str, Any]:
