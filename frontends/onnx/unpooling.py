@@ -70,7 +70,8 @@ def col2im(node: Node) -> Results:
     if (table == shape_of(flat)[-1]).any():
         flat = graph.PadOp(flat, [0, 0, 0, 0, 0, 1]).result
     parts = graph.GatherOp(flat, constant(table), 2).result
-    total = graph.ReduceOp(parts, "sum", [2], False).result
+    kind = "max" if dtype_of(flat) == np.bool_ else "sum"
+    total = graph.ReduceOp(parts, kind, [2], False).result
     return reshaped(total, [images, channels, *image])
 
 

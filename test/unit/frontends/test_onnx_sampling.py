@@ -212,6 +212,14 @@ def test_refusals(row: Row, words: str) -> None:
         at_graph_level(row.model(), row.inputs)
 
 
+def test_blocks_of_bools_are_joined_by_or() -> None:
+    x = np.ones((1, 4, 2), np.bool_)
+    known = {"s": ints(2, 3), "k": ints(2, 2)}
+    row = Row("y = Col2Im(x, s, k)", {"x": x}, known, opset=18, results="bool[] y")
+    (got,) = nn_opt.compile(row.model(), threads=1).run({"x": x}).values()
+    assert got.all()
+
+
 def test_sorted_indices_find_their_elements() -> None:
     x, size = noise(1, 2, 20, 20), 40
     places = np.arange(x.size).reshape(x.shape)
