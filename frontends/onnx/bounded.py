@@ -166,11 +166,12 @@ def _string_labels(node: NodeProto, label: str) -> Iterator[NodeProto]:
     first.attribute.append(helper.make_attribute(ints, list(range(len(names)))))
     yield first
     labels = list(names) if len(names) > 1 else [b"0", b"1"]
-    table = {"keys_int64s": list(range(len(labels))), "values_strings": labels}
     if node.output[0]:
-        yield helper.make_node(
-            "LabelEncoder", [places], [node.output[0]], f"{label}/Labels", None, ML_DOMAIN, **table
-        )
+        name = f"{label}/Labels"
+        table = helper.make_node("LabelEncoder", [places], [node.output[0]], name, domain=ML_DOMAIN)
+        for key, values in (("keys_int64s", list(range(len(labels)))), ("values_strings", labels)):
+            table.attribute.append(helper.make_attribute(key, values))
+        yield table
 
 
 Rewrite = Callable[[NodeProto, str], Iterator[NodeProto]]

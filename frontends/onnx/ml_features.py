@@ -152,7 +152,7 @@ def one_hot_encoder(node: Node) -> Results:
 def label_encoder(node: Node) -> Results:
     """What stands beside each element in a table, else a default; of equal keys the first counts.
 
-    NaN is a key like another one.
+    From version 4 on, NaN is a key like another one; before, it is none.
     """
     x = node[0]
     keys, values, default = _label_table(node, x)
@@ -162,7 +162,7 @@ def label_encoder(node: Node) -> Results:
     found = graph.ExpandOp(constant(default.reshape(())), list(shape_of(x))).result
     if len(numbers):
         found = _looked_up(x, numbers, values[: len(numbers)], found)
-    if len(numbers) < len(keys):
+    if len(numbers) < len(keys) and node.version >= 4:
         at_nan = constant(values[len(numbers)].reshape(()))
         found = graph.WhereOp(graph.IsNaNOp(x).result, at_nan, found).result
     return found

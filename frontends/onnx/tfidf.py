@@ -70,6 +70,18 @@ def grams_of(attrs: Attributes, pool: Sequence[Any]) -> Grams:
     return grams
 
 
+def column_weights(attrs: Attributes, width: int) -> Array | None:
+    """Return the weight of each column, which is that of its n-gram in the pool; None for ones."""
+    given, columns = attrs.floats("weights") or [], attrs.ints("ngram_indexes") or []
+    if not given:
+        return None
+    if len(given) != len(columns):
+        raise BadNode(f"weights has {len(given)} entries, expected {len(columns)}")
+    weights = np.zeros(width, np.float32)
+    weights[columns] = given
+    return weights
+
+
 @converts("TfIdfVectorizer")
 def tf_idf_vectorizer(node: Node) -> Results:
     """Counts n-grams, also with gaps between their tokens, of each row or of one vector."""
@@ -153,11 +165,9 @@ MODES = {"TF": (True, False), "IDF": (False, True), "TFIDF": (True, True)}
 def _weighed(attrs: Attributes, counts: SSAValue, width: int) -> SSAValue:
     """Return counts, or one for what is there, times weights if the mode has these."""
     counted, weighed = attrs.choice("mode", "TF", MODES)
-    weights = np.asarray(attrs.floats("weights") or [], np.float32)
+    weights = column_weights(attrs, width)
     if not counted:
         counts = cast(graph.GreaterOp(counts, scalar_like(0, counts)).result, F32)
-    if not weighed or not len(weights):
+    if not weighed or weights is None:
         return counts
-    if len(weights) != width:
-        raise BadNode(f"weights has {len(weights)} entries, expected {width}")
     return graph.MulOp(counts, constant(weights)).result

@@ -10,7 +10,7 @@ from onnx import TensorProto, numpy_helper
 
 from nn_opt.frontends.onnx.node import Attributes
 from nn_opt.frontends.onnx.signature import MAP, SEQUENCE, STRING, TENSOR
-from nn_opt.frontends.onnx.tfidf import grams_of
+from nn_opt.frontends.onnx.tfidf import column_weights, grams_of
 from nn_opt.staged.host.table import Array, Call, HostFault, Kinds, host, tensor
 
 
@@ -122,11 +122,11 @@ def tf_idf_vectorizer(call: Call) -> Array:
     width = max(attrs.ints("ngram_indexes") or [0]) + 1
     counts = np.asarray([_row_counts(attrs, list(row), width) for row in rows], np.float32)
     counts = counts.reshape(len(rows), width)
-    mode, weights = attrs.text("mode", "TF"), attrs.floats("weights")
+    mode, weights = attrs.text("mode", "TF"), column_weights(attrs, width)
     if mode == "IDF":
         counts = np.asarray(counts > 0, np.float32)
-    if mode != "TF" and weights:
-        counts = counts * np.asarray(weights, np.float32)
+    if mode != "TF" and weights is not None:
+        counts = counts * weights
     return counts.reshape(width) if data.ndim == 1 else counts
 
 
