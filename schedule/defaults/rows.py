@@ -74,10 +74,13 @@ def _shared_depth(schedule: Schedule) -> int:
 
 
 def _axes_of_readers(block: BlockOp) -> int:
-    """Return at how many leading axes every reader of a stage reads its own place alone."""
+    """Return at how many leading axes every reader of a sum reads its own place alone.
+
+    What is no sum can be computed again for readers of other places.
+    """
     alloc = local_buffer(block)
     depth = len(par_axes(block))
-    if alloc is None:
+    if alloc is None or not is_reduction(block):
         return depth
     sizes = shape_of(alloc.result)
     for reader in readers(block):
