@@ -63,7 +63,7 @@ def nodes() -> list[tuple[NodeProto, int]]:
             INT,
         ),
     }
-    found = []
+    found: list[tuple[NodeProto, int]] = []
     for name, (inputs, attrs, kind) in named.items():
         found.append((ml_node(name.partition(".")[0], inputs, [name], **attrs), kind))
     return found + [(grams(k, **attrs), FLOAT) for k, attrs in enumerate(GRAMS)]

@@ -132,9 +132,9 @@ def test_a_dynamic_batch_is_compiled_at_the_first_call(batch: int) -> None:
     agree(compiled.run(sample), in_onnxruntime(model, sample), TOLERANCE)
 
 
-@pytest.mark.parametrize("name", real_models.MODELS)
+@pytest.mark.parametrize("name", real_models.ALL)
 def test_real_model_agrees_with_onnxruntime(name: str) -> None:
-    known = real_models.MODELS[name]
+    known = real_models.ALL[name]
     try:
         path = real_models.fetch(name)
     except OSError as error:

@@ -163,7 +163,7 @@ def test_what_does_not_fit() -> None:
 
 def test_tables_may_be_tensors_of_strings() -> None:
     """A newer form of the operator; onnxruntime takes it as well, but not this default."""
-    keys = helper.make_tensor("k", TEXT, [2], [b"a", b"b"])
+    keys = numpy_helper.from_array(np.asarray(["a", "b"], object))
     values = numpy_helper.from_array(np.asarray([0.5, 2], np.float64))
     default = numpy_helper.from_array(np.asarray([-1], np.float64))
     encoder = node(
