@@ -196,7 +196,7 @@ MODELS: dict[str, RealModel] = {
         "Apache-2.0",
         {"input": (1, 20)},
         letters,
-        tolerance=1e-3,  # states are rounded to 8 bits: a sum that is added up otherwise may flip one
+        tolerance=1e-3,  # states are rounded to 8 bits: one may flip with the order of a sum
     ),
     # The origin of these weights is not documented: for tests alone.
     "mtcnn_propose": RealModel(
