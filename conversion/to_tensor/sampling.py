@@ -33,7 +33,9 @@ class Tap:
 
 
 def convert_grid_sample(k: Lowering, op: graph.GridSampleOp) -> Array:
-    """Places in elements; then sums of weighted neighbours, or the nearest one alone."""
+    """Places in elements; which elements are near, and how much each counts; their sum for all
+    channels, or the nearest one alone.
+    """
     x, grid = k.array(op.x), k.array(op.grid)
     spatial, last = x.shape[2:], grid.rank - 1
     nearest = op.mode.data == "nearest"
@@ -47,16 +49,57 @@ def convert_grid_sample(k: Lowering, op: graph.GridSampleOp) -> Array:
 
     places = k.compute("grid.places", grid.shape, dtype, place)
 
+    tables = [_tables(k, op, places, axis, size) for axis, size in enumerate(spatial)]
+
     def formula(b: Body) -> Scalar:
         n, c, *at = b.par
-        found = [
-            _taps(op, b.read(places, [n, *at, len(spatial) - 1 - axis]), size)
-            for axis, size in enumerate(spatial)
-        ]
+        found = [table.taps(b, [n, *at]) for table in tables]
         terms = [_term(b, x, [n, c], corner, dtype) for corner in product(*found)]
         return reduce(Scalar.__add__, terms)
 
     return k.compute("grid_sample", shape_of(op.result), x.dtype, formula)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The taps of all samples along one axis, [taps, images, *places]: indices and weights, if
+    there are any. With `gaps`, indices are -1 where nothing counts.
+    """
+
+    indices: Array
+    weights: Array | None
+    gaps: bool
+
+    def taps(self, b: Body, at: Sequence[AffineExpr]) -> list[Tap]:
+        """Return the taps of a place."""
+        found: list[Tap] = []
+        for tap in range(self.indices.shape[0]):
+            index = b.element(self.indices, [tap, *at])
+            weight = None if self.weights is None else b.element(self.weights, [tap, *at])
+            counts = index.compare("ge", 0) if self.gaps else None
+            valid = index.maximum(0) if self.gaps else index
+            found.append(Tap(valid.cast(INDEX), counts, weight))
+        return found
+
+
+def _tables(k: Lowering, op: graph.GridSampleOp, places: Array, axis: int, size: int) -> Tables:
+    shape, spatial = places.shape[:-1], places.shape[-1]
+    count = {"nearest": 1, "linear": 2, "cubic": 4}[op.mode.data]
+
+    def taps(b: Body) -> list[Tap]:
+        return _taps(op, b.read(places, [*b.par, spatial - 1 - axis]), size)
+
+    def index(tap: Tap) -> Scalar:
+        return tap.index if tap.counts is None else tap.counts.select(tap.index, -1)
+
+    def weights(b: Body) -> list[Scalar]:
+        return [tap.weight for tap in taps(b) if tap.weight is not None]
+
+    indices = k.stack("grid.indices", [count], shape, I32, lambda b: [index(t) for t in taps(b)])
+    gaps = op.padding.data == "zeros"
+    if count == 1:
+        return Tables(indices, None, gaps)
+    return Tables(indices, k.stack("grid.weights", [count], shape, places.dtype, weights), gaps)
 
 
 def _computed_in(*dtypes: Attribute) -> Attribute:
@@ -112,7 +155,7 @@ def _tap(op: graph.GridSampleOp, index: Scalar, weight: Scalar | None, size: int
         counts = index.compare("ge", 0) & index.compare("lt", size)
     elif op.padding.data == "reflection":
         index = _reflected(index, size, on_element=op.align_corners is not None)
-    return Tap(index.maximum(0).minimum(size - 1).cast(INDEX), counts, weight)
+    return Tap(index.maximum(0).minimum(size - 1), counts, weight)
 
 
 def _reflected(index: Scalar, size: int, *, on_element: bool) -> Scalar:
