@@ -49,7 +49,7 @@ def log_softmax_and_hardmax_before_13_see_a_matrix() -> Neighbour:
 
 @neighbour
 def old_forms_of_shapes() -> Neighbour:
-    """Sum of squares with axes as attributes, Squeeze, Unsqueeze, Clip, Pad and Dropout before 11."""
+    """Axes, bounds, padding and a ratio were attributes; Upsample was."""
     x = counted(2, 1, 3)
     text = """g (float[2,1,3] x) => (float[2] s, float[2,3] q, float[1,2,1,3] u, float[2,1,3] c,
         float[2,1,5] p, float[2,1,3] d, float[2,1,3] up) {
@@ -132,7 +132,8 @@ def integer_extremes() -> Neighbour:
         int64[4] p, uint8[4] l, uint8[4] r, bool[4] g, int64 w) {
       n = Neg(x)  a = Abs(x)  m = Mul(x, x)  s = ReduceSum(x, none)  h = ReduceMax<keepdims = 0>(x)
       p = Max(x, zero)  l = BitShift<direction = "LEFT">(u, by)
-      r = BitShift<direction = "RIGHT">(u, by)  g = Greater(x, near)  w = ArgMax<keepdims = 0>(x) }"""
+      r = BitShift<direction = "RIGHT">(u, by)  g = Greater(x, near)
+      w = ArgMax<keepdims = 0>(x) }"""
     with np.errstate(over="ignore"):
         product, negative, size = x * x, -x, np.abs(x)
         total = np.asarray(x.sum())
@@ -161,8 +162,8 @@ def casts_at_the_edges() -> Neighbour:
 def nothing_in_particular() -> Neighbour:
     """Empty tensors through products, means, pools of a batch of none, and sorting of none."""
     a, b = np.zeros((0, 3), np.float32), np.zeros((3, 0), np.float32)
-    text = """g (float[0,3] a, float[3,0] b) => (float[0,0] z, float[3,3] o, float[0] m, float[0,3] s,
-        float[3,1] r, float[0,6] c, int64[2,0] n, float[0,3] k) {
+    text = """g (float[0,3] a, float[3,0] b) => (float[0,0] z, float[3,3] o, float[0] m,
+        float[0,3] s, float[3,1] r, float[0,6] c, int64[2,0] n, float[0,3] k) {
       z = MatMul(a, b)  o = MatMul(b, a)  m = ReduceMean<axes = [1], keepdims = 0>(a)
       s = Softmax(a)  r = ReduceL1<axes = [1]>(b)  c = Concat<axis = 1>(a, a)
       n = NonZero(a)  k, place = TopK<axis = 1>(a, three) }"""
@@ -174,8 +175,8 @@ def nothing_in_particular() -> Neighbour:
 @neighbour
 def not_a_number_in_every_comparison() -> Neighbour:
     x, y = floats(NAN, 1, NAN, -0.0), floats(1, NAN, NAN, 0)
-    text = """g (float[4] x, float[4] y) => (bool[4] l, bool[4] e, bool[4] g, float[4] s, float[4] a,
-        int64 m, float[4] h, bool[4] n) {
+    text = """g (float[4] x, float[4] y) => (bool[4] l, bool[4] e, bool[4] g, float[4] s,
+        float[4] a, int64 m, float[4] h, bool[4] n) {
       l = LessOrEqual(x, y)  e = Equal(x, y)  g = Greater(x, y)  s = Sign(y)  a = Abs(x)
       m = ArgMin<keepdims = 0>(zero)  h = HardSigmoid(x)  n = IsNaN(x) }"""
     hard = np.clip(x * np.float32(0.2) + np.float32(0.5), 0, 1)
@@ -209,8 +210,8 @@ def symbols_that_are_one_or_none() -> Neighbour:
 def modulo_of_extremes() -> Neighbour:
     a, b = int64s(LOWEST, HIGHEST, -7, 7), int64s(3, -2, -7, 8)
     u = np.asarray([250, 3], np.uint8)
-    text = """g (int64[4] a, int64[4] b, uint8[2] u, float[3] f) => (int64[4] m, int64[4] t, uint8[2] v,
-        float[3] w) {
+    text = """g (int64[4] a, int64[4] b, uint8[2] u, float[3] f) => (int64[4] m, int64[4] t,
+        uint8[2] v, float[3] w) {
       m = Mod(a, b)  t = Mod<fmod = 1>(a, b)  v = Mod(u, seven)  w = Mod<fmod = 1>(f, half) }"""
     f = floats(-1.25, INF, 5)
     half = np.float32(0.5)
