@@ -20,8 +20,10 @@ from nn_opt.check_code import cannot_run, is_lowered, run_code
 from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError, complaint, locate
 from nn_opt.ir.resources import Array
+from nn_opt.ir.small_types import SMALL
 from nn_opt.ir.types import element_type, is_static, numpy_dtype, shape_of
 from nn_opt.reference import entry_function, run
+from nn_opt.reference.narrow import is_integer
 from nn_opt.reference.running import can_run
 from nn_opt.runtime.manifest import Manifest
 
@@ -63,7 +65,7 @@ def _random(function: FuncOp, type_: Attribute, generator: np.random.Generator) 
             )
         shape = shape_of(type_)
     dtype = numpy_dtype(element_type(type_))
-    if dtype.kind in "iub":
+    if is_integer(dtype) or dtype == np.bool_:
         return generator.integers(0, 2, shape).astype(dtype)
     return generator.standard_normal(shape).astype(dtype)
 
@@ -89,7 +91,9 @@ def difference(before: Array, after: Array, rtol: float) -> Difference | None:
     Integers must be equal. NaN equals NaN. Half floats get at least eight units of rounding.
     """
     if before.dtype != after.dtype and before.dtype.itemsize == after.dtype.itemsize:
-        before = before.view(after.dtype)  # ui8 above, i8 below the graph level
+        if before.dtype.name in SMALL:  # f8 above, i8 below the graph level
+            after = after.view(before.dtype)
+        before = before.view(after.dtype)  # ui8 above, i8 below it
     if before.shape != after.shape:
         return Difference((), f"shape {before.shape}", f"shape {after.shape}", 1, 1)
     wrong = np.atleast_1d(_wrong_elements(before, after, rtol))
@@ -100,7 +104,7 @@ def difference(before: Array, after: Array, rtol: float) -> Difference | None:
 
 
 def _wrong_elements(before: Array, after: Array, rtol: float) -> Array:
-    if before.dtype.kind in "iub":
+    if is_integer(before.dtype) or before.dtype == np.bool_:
         return before != after
     with np.errstate(all="ignore"):
         a, b = before.astype(np.float64), after.astype(np.float64)

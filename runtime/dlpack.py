@@ -10,10 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from nn_opt.runtime.manifest import dtype_named
+
 CPU, CUDA = 1, 2  # DLDeviceType
 NAME, USED = b"dltensor", b"used_dltensor"
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}  # DLDataTypeCode by NumPy's kinds
-BFLOAT = 4
+# DLDataTypeCode of what NumPy knows through ml_dtypes.
+_NAMED = {
+    "bfloat16": 4,
+    "float8_e4m3fn": 10,
+    "float8_e4m3fnuz": 11,
+    "float8_e5m2": 12,
+    "float8_e5m2fnuz": 13,
+    "float8_e8m0fnu": 14,
+}
 
 
 class _Tensor(ctypes.Structure):
@@ -76,9 +86,14 @@ class Lent:
 def export(
     pointer: int, device: int, shape: Sequence[int], dtype: np.dtype[Any], owner: object
 ) -> Any:
-    """Return a capsule of a row-major array; `owner` lives as long as somebody holds it."""
+    """Return a capsule of a row-major array; `owner` lives as long as somebody holds it.
+
+    Raises: TypeError for a type that DLPack has no word for.
+    """
     sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
-    code = BFLOAT if dtype.name == "bfloat16" else _CODES[dtype.kind]
+    code = _NAMED.get(dtype.name, _CODES.get(dtype.kind))
+    if code is None:
+        raise TypeError(f"DLPack has no type for {dtype.name}")
     tensor = _Tensor(pointer, device, 0, len(shape), code, 8 * dtype.itemsize, 1, sizes, None, 0)
     managed = _Managed(tensor, None, _give_back)
     _lent[ctypes.addressof(managed)] = (managed, sizes, owner)
@@ -121,10 +136,9 @@ def _is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 def _dtype(code: int, bits: int, lanes: int) -> np.dtype[Any]:
     kinds = {number: kind for kind, number in _CODES.items()}
-    if code == BFLOAT and bits == 16:
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
+    for name, number in _NAMED.items():
+        if code == number and bits == 8 * dtype_named(name).itemsize:
+            return dtype_named(name)
     if lanes != 1 or code not in kinds:
         raise TypeError(f"an array of DLPack type {code} with {bits} bits is no input")
     return np.dtype(np.bool_) if kinds[code] == "b" else np.dtype(f"{kinds[code]}{bits // 8}")

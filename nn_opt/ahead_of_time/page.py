@@ -15,9 +15,10 @@ from nn_opt.ahead_of_time.request import COMPILER, Made, Request, size_text
 from nn_opt.ahead_of_time.web import Code, code_of, part_text, tensors, worker_program
 from nn_opt.driver.models import fail
 from nn_opt.ir.files import read_text
+from nn_opt.ir.small_types import SMALL
 from nn_opt.runtime.manifest import Manifest
 
-_BITS = ("float16", "bfloat16")  # are numbers nowhere in JavaScript
+_BITS = ("float16", "bfloat16", *SMALL)  # are numbers nowhere in JavaScript
 _SMALLEST_IMAGE = 8  # pixels
 # Of the colours of ImageNet's pictures, from 0 to 1: what networks for images are mostly fed.
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}

@@ -19,9 +19,10 @@ from nn_opt.backends.llvm.wasm import wasm_module
 from nn_opt.backends.source import SourceProgram, print_js
 from nn_opt.backends.source.program import plain
 from nn_opt.build import Lowered
+from nn_opt.ir.small_types import SMALL
 from nn_opt.runtime.manifest import Manifest, TensorInfo
 
-# How inputs and outputs lie in memory; halves are bits there.
+# How inputs and outputs lie in memory; halves and smaller numbers are bits there.
 ARRAYS = {
     "float64": "Float64Array",
     "float32": "Float32Array",
@@ -36,6 +37,7 @@ ARRAYS = {
     "uint16": "Uint16Array",
     "uint8": "Uint8Array",
     "bool": "Uint8Array",
+    **dict.fromkeys(SMALL, "Uint8Array"),
 }
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const)\b)", re.MULTILINE)
 _NAMES = "inputs, outputs, arenaBytes, run"

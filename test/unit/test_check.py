@@ -181,6 +181,20 @@ def test_code_for_another_machine_is_not_compared(
     assert f"(code for '{other}' cannot run on this " in capsys.readouterr().err
 
 
+FEW_BITS = """func.func @main(%x: tensor<6xf8E4M3FN>, %n: tensor<4xi4>)
+    -> (tensor<6xf8E5M2>, tensor<4xui2>) {
+  %a = graph.cast %x : (tensor<6xf8E4M3FN>) -> tensor<6xf8E5M2>
+  %b = graph.cast %n : (tensor<4xi4>) -> tensor<4xui2>
+  func.return %a, %b : tensor<6xf8E5M2>, tensor<4xui2>
+}
+"""
+
+
+def test_numbers_of_few_bits_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert check(FEW_BITS, tmp_path, "--compile", "--target=host") == 0
+    assert "differ" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", models.SMALL)
 def test_no_pass_changes_a_small_model(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

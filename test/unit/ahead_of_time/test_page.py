@@ -247,10 +247,15 @@ def test_options_that_do_not_fit(
     assert not Path(page).exists()
 
 
-def test_numbers_that_pages_have_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    text = """<ir_version: 8, opset_import: ["": 17]>
-    g (float16[4] x) => (float16[4] y) { y = Relu(x) }"""
-    onnx.save(onnx.parser.parse_model(text), tmp_path / "half.onnx")
-    assert main([str(tmp_path / "half.onnx"), "-o", str(tmp_path / "half.html")]) == 1
-    expected = "error: x: float16[4]: a page has no arrays of float16\n"
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("float16", "float16"), ("float8e5m2", "float8_e5m2"), ("int4", "int4")]
+)
+def test_numbers_that_pages_have_not(
+    kind: str, dtype: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    text = f"""<ir_version: 10, opset_import: ["": 21]>
+    g ({kind}[4,1] x) => ({kind}[1,4] y) {{ y = Transpose(x) }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "few.onnx")
+    assert main([str(tmp_path / "few.onnx"), "-o", str(tmp_path / "few.html")]) == 1
+    expected = f"error: x: {dtype}[4, 1]: a page has no arrays of {dtype}\n"
     assert capsys.readouterr().err == expected

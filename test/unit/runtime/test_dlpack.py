@@ -44,10 +44,16 @@ def test_what_numpy_exports_is_borrowed(dtype: str):
     assert (lent.shape, lent.dtype) == ((2, 3), array.dtype)
 
 
-def test_bfloat16_goes_both_ways():
-    array = np.ones((2, 2), ml_dtypes.bfloat16)
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"])
+def test_floats_of_ml_dtypes_go_both_ways(name: str):
+    array = np.ones((2, 2), getattr(ml_dtypes, name))
     lent = dlpack.borrow(OnHost(array))
     assert (lent.pointer, lent.dtype) == (array.ctypes.data, array.dtype)
+
+
+def test_types_without_a_word():
+    with pytest.raises(TypeError, match="DLPack has no type for int4"):
+        dlpack.export(64, dlpack.CPU, (1,), np.dtype(ml_dtypes.int4), None)
 
 
 class Owner:
