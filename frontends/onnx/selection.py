@@ -52,6 +52,11 @@ def part(x: SSAValue, start: int, size: int) -> SSAValue:
     return graph.SliceOp(x, [start], [size], [1]).result
 
 
+def running_count(mask: SSAValue) -> SSAValue:
+    """Return, as i32, how many of a vector's elements up to each hold."""
+    return graph.CumSumOp(cast(mask, I32), 0).result
+
+
 def held(mask: SSAValue, size: int | None = None) -> tuple[SSAValue, SSAValue]:
     """Return the first `size` places where a vector of bools holds, the last one again and again
     where there are no more, and how many there are, as a vector of one element.
@@ -60,11 +65,11 @@ def held(mask: SSAValue, size: int | None = None) -> tuple[SSAValue, SSAValue]:
     size = count if size is None else size
     if not count:
         return constant(np.zeros(0, np.int64)), constant(np.zeros(1, np.int64))
-    sums = graph.CumSumOp(cast(mask, I64), 0).result
-    wanted = constant(np.arange(1, size + 1, dtype=np.int64))
+    sums = running_count(mask)
+    wanted = constant(np.arange(1, size + 1, dtype=np.int32))
     places = graph.SearchSortedOp(sums, wanted).result
     last = scalar_like(count - 1, places)
-    return graph.MinimumOp(places, last).result, part(sums, count - 1, 1)
+    return graph.MinimumOp(places, last).result, cast(part(sums, count - 1, 1), I64)
 
 
 def single(value: SSAValue, what: str) -> SSAValue:
@@ -178,7 +183,7 @@ def unique(node: Node) -> Results:
     front = transposed(x, [axis, *(a for a in range(rank_of(x)) if a != axis)])
     rows = reshaped(front, [count, math.prod(shape_of(x)) // count])
     order = _sorted_rows(rows)
-    groups = graph.CumSumOp(cast(_starts(rows, order), I64), 0).result
+    groups = cast(running_count(_starts(rows, order)), I64)
     size = part(groups, count - 1, 1)
     ends = graph.SearchSortedOp(groups, int64s(range(1, count + 1)), right=True).result
     begins = graph.ConcatOp([int64s([0]), part(ends, 0, count - 1)], 0).result
