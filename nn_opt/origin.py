@@ -172,7 +172,16 @@ class Onnx:
 
     def beside(self, names: Sequence[str]) -> dict[str, str]:
         folder = self.source.parent if isinstance(self.source, Path) else Path()
-        return {name: file_digest(folder / name) for name in names if (folder / name).is_file()}
+        return {name: file_digest(folder / name) for name in names if _is_beside(folder, name)}
+
+
+def _is_beside(folder: Path, name: str) -> bool:
+    """Return whether a name is that of a file in a folder; another is refused when it is read."""
+    try:
+        path = (folder / name).resolve()
+        return path.is_relative_to(folder.resolve()) and path.is_file()
+    except (OSError, ValueError):  # no name of a file: too long, or with a zero byte
+        return False
 
 
 def _check_names(model: Any, specs: Sequence[InputSpec], dims: Dims, shapes: ShapeMap) -> None:

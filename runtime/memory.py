@@ -22,7 +22,10 @@ class Block:
         spare = _HUGE if size >= _HUGE else 0
         # private: the child of a fork must not write into its parent's temporaries
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        area = mmap.mmap(-1, max(size + spare, 1), flags=flags)
+        try:
+            area = mmap.mmap(-1, max(size + spare, 1), flags=flags)
+        except (OSError, OverflowError):
+            raise MemoryError(f"{size} bytes of memory cannot be had") from None
         if spare and hasattr(mmap, "MADV_HUGEPAGE"):
             area.madvise(mmap.MADV_HUGEPAGE)
         whole = np.frombuffer(area, np.uint8)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
 from typing import Any
 
 from numpy.typing import NDArray
 from xdsl.ir import Block, Operation, SSAValue
 
+from nn_opt.frontends.onnx.node import BadNode
 from nn_opt.frontends.onnx.reader import Model
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.types import shape_of
 from nn_opt.reference.graph import evaluate
 
 Array = NDArray[Any]
+
+
+MAX_FOLDED = 2**28  # elements of a value that is computed at compile time
 
 
 class NeedsValue(DiagnosticError):
@@ -53,6 +59,16 @@ class Varies(DiagnosticError):
         self.reason = problem
 
 
+def _check_small(op: Operation) -> None:
+    """Raise BadNode for an op whose results are more than a compiler should compute."""
+    for result in op.results:
+        elements = math.prod(shape_of(result))
+        if elements > MAX_FOLDED:
+            raise BadNode(
+                f"{elements} elements would be computed at compile time, more than {MAX_FOLDED}"
+            )
+
+
 class Evaluator:
     """Interprets what hangs on constants alone: on demand, and every op once."""
 
@@ -72,6 +88,7 @@ class Evaluator:
             if missing:
                 stack += missing
             elif stack.pop() not in self._arrays:
+                _check_small(op)
                 results = evaluate(op, [self._arrays[operand] for operand in op.operands])
                 self._arrays.update(zip(op.results, results, strict=True))
         return self._arrays[value]

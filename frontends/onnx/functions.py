@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from onnx import ModelProto, NodeProto, inliner
 
 from nn_opt.frontends.onnx.reader import Model, skeleton
 from nn_opt.frontends.onnx.structure import node_label
 
+MOST_NODES = 2**20
+
 
 def without_functions(model: Model) -> Model:
     """Return the model with every call replaced by the body of what it calls."""
     if model.proto.functions:
+        _check_size(model)
         bare = skeleton(model)
         model = _with_nodes(model, bare, inliner.inline_local_functions(bare))
     return model
+
+
+def _check_size(model: Model) -> None:
+    """Raise a diagnostic if the bodies of calls hold more nodes than a model should.
+
+    The ONNX checker has refused calls in a cycle.
+    """
+    functions = {(function.domain, function.name): function for function in model.proto.functions}
+    sizes: dict[tuple[str, str], int] = {}
+
+    def size(nodes: Iterable[NodeProto]) -> int:
+        return sum(of_call((node.domain, node.op_type)) for node in nodes)
+
+    def of_call(called: tuple[str, str]) -> int:
+        if called not in functions:
+            return 1
+        if called not in sizes:
+            sizes[called] = size(functions[called].node)
+        return sizes[called]
+
+    if (total := size(model.proto.graph.node)) > MOST_NODES:
+        raise model.error(f"its functions expand to {total} nodes, more than {MOST_NODES}")
 
 
 def _with_nodes(model: Model, before: ModelProto, after: ModelProto) -> Model:

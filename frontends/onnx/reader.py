@@ -11,7 +11,7 @@ from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import GraphProto, ModelProto, TensorProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from nn_opt.frontends.onnx.lists import with_stacked_lists
 from nn_opt.frontends.onnx.structure import check_structure, graph_texts, node_texts
@@ -93,7 +93,8 @@ def _parse(data: bytes | mmap.mmap, label: str, folder: Path | None) -> Model:
     except (DecodeError, Malformed):
         raise model.error(
             f"not an ONNX model, or a truncated one ({len(data)} bytes)",
-            hint="an ONNX file is a serialised ModelProto; download or export it again",
+            hint="an ONNX file is a serialised ModelProto, with graphs at most 32 deep in each"
+            " other; download or export it again",
         ) from None
     return _with_graph(model)
 
@@ -155,11 +156,25 @@ def check_model(model: Model) -> None:
         if value.type.HasField("tensor_type"):  # the checker wants a shape; runtimes do not
             value.type.tensor_type.shape.SetInParent()
     _excuse_deprecated(bare, model.opsets.get("", 0))
+    for node in bare.graph.node:
+        _hide_external(node)
     try:
         onnx.checker.check_model(bare)  # pyright: ignore[reportUnknownMemberType]
     except (onnx.checker.ValidationError, UnicodeDecodeError) as error:
         first = next((line for line in str(error).splitlines() if line.strip()), "")
         raise model.error(f"the ONNX checker refuses the model: {first.strip()}") from None
+
+
+def _hide_external(node: NodeProto) -> None:
+    """Empty the external weights of graphs in a node: the checker knows not where they are."""
+    for attribute in node.attribute:
+        for tensor in attribute.g.initializer:
+            if tensor.data_location == TensorProto.EXTERNAL:
+                shape = [*tensor.dims]
+                tensor.CopyFrom(TensorProto(name=tensor.name, data_type=tensor.data_type))
+                tensor.dims.extend([0] * max(len(shape), 1))
+        for inner in attribute.g.node:
+            _hide_external(inner)
 
 
 def _excuse_deprecated(bare: ModelProto, version: int) -> None:

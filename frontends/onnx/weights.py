@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -45,6 +46,10 @@ ELEMENT_DTYPES: dict[int, np.dtype[Any]] = {
 }
 
 
+MOST_DIGITS = 32  # of an offset or a length
+MAX_SIZE = 2**48  # of an axis: what is longer is a mistake, even where another axis is empty
+
+
 def type_name(data_type: int) -> str:
     """Return ONNX's word for an element type."""
     if data_type in TensorProto.DataType.values():
@@ -65,6 +70,8 @@ def array_of_tensor(tensor: TensorProto, model: Model) -> Array:
         )
     if any(dim < 0 for dim in tensor.dims):
         raise model.error(f"tensor '{tensor.name}' has a negative size: {list(tensor.dims)}")
+    if math.prod(tensor.dims) == 0 and math.prod(dim for dim in tensor.dims if dim) > MAX_SIZE:
+        raise model.error(f"tensor '{tensor.name}' has the absurd shape {list(tensor.dims)}")
     if tensor.data_location == TensorProto.EXTERNAL:
         return _external_array(tensor, model)
     return _inline_array(tensor, model)
@@ -126,8 +133,9 @@ def _number(
     text = entries.get(key)
     if text is None:
         return default
-    if not text.isdecimal():
-        raise model.error(f"tensor '{tensor.name}': external {key} is {text!r}, not a number")
+    if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS):
+        shown = text if len(text) <= MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
+        raise model.error(f"tensor '{tensor.name}': external {key} is {shown!r}, not a number")
     return int(text)
 
 
@@ -135,7 +143,8 @@ def _inside_folder(location: str, tensor: TensorProto, model: Model) -> Path:
     """Return the file, refusing any path that leads out of the folder, symbolic links included."""
     where = f"tensor '{tensor.name}': external file '{location}'"
     absolute = PurePosixPath(location).is_absolute() or PureWindowsPath(location).drive != ""
-    if not location or absolute or ".." in PurePosixPath(location).parts:
+    parts = PureWindowsPath(location).parts  # divided by both kinds of slashes
+    if not location or "\0" in location or absolute or ".." in parts:
         raise model.error(f"{where} is not a path inside the model's folder")
     if model.folder is None:
         raise model.error(
@@ -145,6 +154,13 @@ def _inside_folder(location: str, tensor: TensorProto, model: Model) -> Path:
     path = (model.folder / location).resolve()
     if not path.is_relative_to(model.folder.resolve()):
         raise model.error(f"{where} leads out of the model's folder, to '{path}'")
-    if not path.is_file():
+    if not _is_file(path):
         raise model.error(f"{where} is missing, or not a file")
     return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # its name is too long, say
+        return False

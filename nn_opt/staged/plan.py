@@ -27,7 +27,7 @@ from nn_opt.staged.partition import levels_of
 from nn_opt.staged.regions import Region, Shop, Values
 
 Array = NDArray[Any]
-FAULTS = (HostFault, BadNode, Unsupported, ValueError, IndexError, TypeError)
+FAULTS = (HostFault, BadNode, Unsupported, ValueError, IndexError, TypeError, MemoryError)
 
 
 class Plan:
@@ -109,8 +109,16 @@ class HostStep:
         if name not in values and name in self._weights:
             tensor = self._weights[name]
             is_text = tensor.data_type == TensorProto.STRING
-            values[name] = strings_of(tensor) if is_text else array_of_tensor(tensor, self._model)
+            values[name] = (
+                self._strings(tensor) if is_text else array_of_tensor(tensor, self._model)
+            )
         return values[name]
+
+    def _strings(self, tensor: TensorProto) -> Array:
+        try:
+            return strings_of(tensor)
+        except HostFault as error:
+            raise self._fault(str(error)) from None
 
     def _fault(self, problem: str) -> Exception:
         return self._model.error(f"node '{self.label}': {self._node.op_type}: {problem}")

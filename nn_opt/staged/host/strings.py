@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ from nn_opt.staged.host.table import (
     string,
     tensor,
 )
+
+MOST_STRINGS = 2**28  # of one tensor
 
 
 @host("Identity", always=False)
@@ -116,12 +120,23 @@ def _slice(start: int, end: int, step: int, size: int) -> slice:
 @host("Expand", always=False)
 def expand(call: Call) -> Array:
     data, shape = call.array(0), tuple(int(size) for size in call.array(1).reshape(-1))
-    return np.broadcast_to(data, np.broadcast_shapes(data.shape, shape))
+    shape = np.broadcast_shapes(data.shape, shape)
+    return np.broadcast_to(data, _checked(shape))
 
 
 @host("Tile", always=False)
 def tile(call: Call) -> Array:
-    return np.tile(call.array(0), call.array(1))
+    data, repeats = call.array(0), call.array(1).reshape(-1)
+    if data.ndim == len(repeats):
+        _checked([size * int(count) for size, count in zip(data.shape, repeats, strict=True)])
+    return np.tile(data, repeats)
+
+
+def _checked(shape: Sequence[int]) -> Sequence[int]:
+    """Return a shape; HostFault if it is of more strings than a program should hold."""
+    if (count := math.prod(shape)) > MOST_STRINGS:
+        raise HostFault(f"the result has {count} strings, more than {MOST_STRINGS}")
+    return shape
 
 
 def _chosen(attrs: Attributes, kinds: Kinds) -> str:
