@@ -59,9 +59,17 @@ def _reference(model: str | bytes, threads: int) -> Any:
     """Return a run of ONNX's reference evaluator, which has one thread."""
     reference: Any = import_module("onnx.reference")
     try:
-        return reference.ReferenceEvaluator(model).run
+        evaluate = reference.ReferenceEvaluator(model).run
     except Exception as error:  # it raises what its operators do
         fail(f"error: the reference evaluator cannot load the model: {error}")
+
+    def run(wanted: list[str], feeds: dict[str, Array]) -> list[Array]:
+        try:
+            return evaluate(wanted, feeds)
+        except Exception as error:  # it raises what its operators do
+            fail(f"error: the reference evaluator cannot run the model: {error}")
+
+    return run
 
 
 RUNTIMES: dict[str, Runtime] = {"onnxruntime": _onnxruntime, "reference": _reference}
