@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
@@ -54,26 +55,16 @@ def _merge_pairs(k: Lowering, parts: Sequence[Array], count: int) -> list[Array]
     def step(
         now: Sequence[Array], table: Sequence[Array]
     ) -> tuple[Sequence[Array], Sequence[Array]]:
-        def heads(b: Body, part: Array) -> list[Scalar]:
-            first = b.element(now[0], b.par)
-            second = b.element(table[0], []) - first
-            pair, found = b.par[-1] * 2, [first, second]
-            at = [place.minimum(length - 1).cast(INDEX) for place in found]
-            runs_of = [[*b.par[:-1], pair + side, at[side]] for side in (0, 1)]
-            return [*(b.element(part, place) for place in runs_of), *found]
-
-        def takes_first(b: Body) -> Scalar:
-            one, other, first, second = heads(b, parts[0])
-            smaller = second.compare("ge", length) | one.compare("le", other)
-            return first.compare("lt", length) & smaller
+        def heads(b: Body, part: Array) -> Heads:
+            return Heads.of(b, part, b.element(now[0], b.par), b.element(table[0], []))
 
         def taken(b: Body, part: Array) -> Scalar:
-            one, other, _, _ = heads(b, part)
-            return takes_first(b).select(one, other)
+            own = heads(b, part)
+            return heads(b, parts[0]).first_is_next().select(own.one, own.other)
 
         def moved(b: Body) -> Scalar:
-            first = b.element(now[0], b.par)
-            return takes_first(b).select(first + 1, first)
+            own = heads(b, parts[0])
+            return own.first_is_next().select(own.first + 1, own.first)
 
         outputs = [
             k.compute("argsort.taken", pairs, part.dtype, lambda b, part=part: taken(b, part))
@@ -83,6 +74,33 @@ def _merge_pairs(k: Lowering, parts: Sequence[Array], count: int) -> list[Array]
 
     _, *stacked = repeat([gone], [clock], step, steps)
     return [_turned(k, stack) for stack in stacked]
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The elements of two runs that come next, their places there, and the length of the runs."""
+
+    one: Scalar
+    other: Scalar
+    first: Scalar
+    second: Scalar
+    length: int
+
+    @staticmethod
+    def of(b: Body, runs: Array, first: Scalar, step: Scalar) -> Heads:
+        """Return the heads of pair b.par[-1] when `first` elements of its first run are gone."""
+        length, second = runs.shape[-1], step - first
+
+        def head(side: int, place: Scalar) -> Scalar:
+            at = place.minimum(length - 1).cast(INDEX)
+            return b.element(runs, [*b.par[:-1], b.par[-1] * 2 + side, at])
+
+        return Heads(head(0, first), head(1, second), first, second, length)
+
+    def first_is_next(self) -> Scalar:
+        """Return whether the next element is of the first run, which has it if they are equal."""
+        smaller = self.second.compare("ge", self.length) | self.one.compare("le", self.other)
+        return self.first.compare("lt", self.length) & smaller
 
 
 def _turned(k: Lowering, stack: Array) -> Array:
