@@ -15,7 +15,6 @@ from nn_opt.frontends.onnx.ml_scores import DOMAIN, F64
 from nn_opt.frontends.onnx.node import (
     F32,
     BadNode,
-    HostOnly,
     Node,
     Results,
     cast,
@@ -198,8 +197,6 @@ def _side(node: Node, side: str) -> tuple[Array, str]:
     tensor = node.attrs.tensor(f"{side}_tensor")
     if tensor is not None:
         array = node.read_tensor(tensor).reshape(-1)
-        if array.dtype == object:
-            raise HostOnly("the table holds strings")
         return array, "int64s" if array.dtype.kind in "iu" else "floats"
     ints, floats = node.attrs.ints(f"{side}_int64s"), node.attrs.floats(f"{side}_floats")
     if ints:

@@ -19,8 +19,10 @@ INPUTS: dict[str, Array] = {
     "n": np.asarray([[1.5, -2, 0.25], [0, 0, 0], [-3, -4, -1]], np.float32),
     "d": RANDOM.uniform(-9, 9, (2, 3)),
     "i": np.asarray([[3, -1, 7], [0, 3, 1 << 60]], np.int64),
+    "z": np.asarray(1),
     "v": np.asarray([4, 5, 6], np.float32),
     "p": np.asarray([[2, 0]], np.int64),
+    "s": np.asarray(1, np.float32),
     "t": RANDOM.integers(0, 5, (3, 9)),
 }
 
@@ -133,6 +135,13 @@ def refused(op_type: str, *, domain: str = "ai.onnx.ml", given: str = "n", **att
 def test_features_that_make_no_sense() -> None:
     assert "attribute 'offset' is missing or empty" in refused("Scaler", scale=[1.0])
     assert "offset has 2 entries, expected 1 or 3" in refused("Scaler", offset=[1.0, 2.0])
+    assert "operand 0 is a scalar, expected features" in refused(
+        "Scaler", given="s", offset=[1.0], scale=[1.0]
+    )
+    assert "operand 0 has shape [], expected rows of features" in refused("Normalizer", given="s")
+    assert "an operand of shape [3, 3] has no rows of -1" in refused(
+        "FeatureVectorizer", inputdimensions=[-1]
+    )
     assert "norm is 'L3', expected one of MAX, L1, L2" in refused("Normalizer", norm="L3")
     assert "inputdimensions has 2 entries, expected 1" in refused(
         "FeatureVectorizer", inputdimensions=[1, 2]
@@ -148,12 +157,14 @@ def test_features_that_make_no_sense() -> None:
 def n_grams(**changes: Any) -> str:
     attrs = {"mode": "TF", "min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0}
     attrs |= {"pool_int64s": [1, 2, 3], "ngram_counts": [0, 1], "ngram_indexes": [0, 1]}
+    given = changes.pop("given", "t")
     attrs = {name: value for name, value in (attrs | changes).items() if value is not None}
-    return refused("TfIdfVectorizer", domain="", given="t", **attrs)
+    return refused("TfIdfVectorizer", domain="", given=given, **attrs)
 
 
 def test_n_grams_that_make_no_sense() -> None:
     assert "pool_int64s is missing or empty" in n_grams(pool_int64s=None)
+    assert "operand 0 has shape [], expected one row or several" in n_grams(given="z")
     assert "do not fit ngram_counts" in n_grams(max_gram_length=3)
     assert "ngram_counts is [0, 2], for a pool of 3 entries" in n_grams(ngram_counts=[0, 2])
     assert "ngram_indexes has 1 entries, fewer than n-grams" in n_grams(ngram_indexes=[0])

@@ -151,11 +151,13 @@ def test_models_that_make_no_sense() -> None:
     assert "coefficients has 5 entries, expected rows of 4" in refused(
         "LinearRegressor", coefficients=[1.0] * 5
     )
-    assert "coefficients of 2 targets, not 1" in refused("LinearRegressor", coefficients=[1.0] * 8)
+    assert "there are coefficients of 2 targets, not 1" in refused(
+        "LinearRegressor", coefficients=[1.0] * 8
+    )
     assert "intercepts has 3 entries, expected 1" in refused(
         "LinearRegressor", coefficients=[1.0] * 4, intercepts=[1.0] * 3
     )
-    assert "coefficients of 2 classes, but 3 labels" in refused(
+    assert "there are coefficients of 2 classes, but 3 labels" in refused(
         "LinearClassifier", coefficients=[1.0] * 8, classlabels_ints=[1, 2, 3]
     )
     assert "nor classlabels_strings is given, expected one label each" in refused(
@@ -168,7 +170,7 @@ def test_models_that_make_no_sense() -> None:
 
 def test_machines_that_make_no_sense() -> None:
     svc = {"classlabels_ints": [1, 2, 3], "rho": [1.0] * 3, "coefficients": [1.0] * 12}
-    assert "coefficients of 3 classes, not 2" in refused(
+    assert "there are coefficients of 3 classes, not 2" in refused(
         "SVMClassifier", **svc | {"classlabels_ints": [1, 2]}
     )
     assert "vectors_per_class has 1 entries, expected 3" in refused(

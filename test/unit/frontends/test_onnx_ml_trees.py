@@ -187,8 +187,11 @@ def test_trees_that_make_no_sense() -> None:
     assert "0 sets that end in NaN, expected 1" in refused(
         membership_values=_tensor(np.asarray([1], np.float32))
     )
-    assert "do not fit 1 targets" in refused(n_targets=1)
+    assert "leaf_targetids and leaf_weights do not fit 1 targets" in refused(n_targets=1)
     assert "nodes_featureids has 1 entries, expected 3" in refused(nodes_featureids=[0])
+    assert "nodes_splits or nodes_modes does not fit 3 nodes" in refused(
+        nodes_splits=_tensor(np.asarray([1], np.float32))
+    )
     assert "post_transform 5 is out of range" in refused(post_transform=5)
 
 
@@ -209,6 +212,7 @@ def test_lists_of_nodes_that_make_no_sense() -> None:
     assert "two nodes of a tree have one number" in broken(nodes_nodeids=[0] * size)
     assert "there are no nodes" in broken(nodes_treeids=None, nodes_nodeids=None)
     assert "tree 0 has no node 77, to which a branch leads" in broken(nodes_truenodeids=[77] * size)
+    assert "target_ids and target_weights do not fit 3 targets" in broken(target_weights=[1.0])
     assert "n_targets is 0, expected at least 1" in broken(n_targets=0)
     assert "tree 9 has no node 9, which target_nodeids names" in broken(
         target_ids=[0], target_treeids=[9], target_nodeids=[9], target_weights=[1.0]

@@ -153,7 +153,7 @@ def test_what_does_not_fit() -> None:
     scores = np.zeros((2, 3), np.float32)
     zipped = node("ZipMap", ["x"], ["y"], classlabels_int64s=[5, 3])
     maps = helper.make_sequence_type_proto(mapping(INT, FLOAT))
-    assert "shape [2, 3] for 2 labels" in refused(zipped, tensor(FLOAT), scores, maps)
+    assert "scores of shape [2, 3] for 2 labels" in refused(zipped, tensor(FLOAT), scores, maps)
     numbered = mapping(INT, FLOAT)
     vector = node("DictVectorizer", ["x"], ["y"], int64_vocabulary=[3])
     assert "is a ndarray, expected a dictionary" in refused(vector, numbered, scores, tensor(FLOAT))
