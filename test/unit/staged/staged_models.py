@@ -43,12 +43,9 @@ def compiled(text: str, opset: int = 20) -> nn_opt.Model:
 
 def by_onnxruntime(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
     """Return what onnxruntime computes."""
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    run: Any = session.run  # pyright: ignore[reportUnknownMemberType]
-    results: Any = run(None, inputs)
-    return list(results)
+    providers = ["CPUExecutionProvider"]
+    session: Any = onnxruntime.InferenceSession(model.SerializeToString(), providers=providers)
+    return list(session.run(None, inputs))
 
 
 def check(text: str, *calls: dict[str, Any], opset: int = 20) -> nn_opt.Model:
