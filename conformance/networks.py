@@ -40,6 +40,7 @@ def compare(name: str) -> dict[str, Any]:
     feeds = {value.name: _noise(ramp(value)) for value in model_inputs(model)}
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    options.log_severity_level = 3  # nothing of weights that are not used
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )

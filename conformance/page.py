@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from conformance import record
-from conformance.groups import Facts
 from conformance.record import Result, facts_of, passed, read, totals
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
@@ -32,6 +31,19 @@ NETWORKS = """
 The suite's own nine networks have weights that are all alike, so that their outputs say little.
 `python -m conformance --networks` draws weights and compares with onnxruntime.
 """
+# Why tests that end "wrong" or "error" do so, by the beginning of their names.
+KNOWN = {
+    "node/test_bernoulli": "the expected values are those of another generator of random numbers",
+    "node/test_dft_inverse": (
+        "float32 errors of the expected values, 1.9e-7 where the result is 0, exceed the tolerance"
+    ),
+    "node/test_attention_4d_causal_fp16_expanded": (
+        "2 of 192 elements are two units in the last place of float16 apart"
+    ),
+    "node/test_loop16_seq_none": (
+        "the suite's comparison asks for the length of a tensor without axes in a sequence"
+    ),
+}
 BY_TYPE = """
 ## Operators by element type
 
@@ -85,13 +97,16 @@ def _failures(results: Mapping[str, Result]) -> Iterator[str]:
     yield f"\n## What does not pass: {len(names)} tests\n"
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        groups[_reason(facts_of(name, results[name]), results[name])].append(name)
+        groups[_reason(name, results[name])].append(name)
     for reason in sorted(groups):
         yield f"- {reason}: {', '.join(f'`{name}`' for name in groups[reason])}"
 
 
-def _reason(facts: Facts, result: Result) -> str:
-    """Return the status and the message without what differs from test to test."""
+def _reason(name: str, result: Result) -> str:
+    """Return the status and why, or the message without what differs from test to test."""
+    known = [why for beginning, why in KNOWN.items() if name.startswith(beginning)]
+    if known and result["status"] != "unsupported":
+        return f"**{result['status']}** {known[0]}"
     text = re.sub(r"^\S+: error: ", "", " ".join(result.get("message", "").split()))
     text = re.sub(r"hint: .*", "", text).strip()
     return f"**{result['status']}** {text}".replace("|", "\\|").replace("<", "\\<")
