@@ -22,6 +22,7 @@ from xdsl.utils.hints import isa
 
 from nn_opt.ir.literals import Scalar as Number
 from nn_opt.ir.literals import scalar_attr
+from nn_opt.ir.memory import remembered
 from nn_opt.ir.remf import RemFOp
 from nn_opt.ir.small_types import is_small, is_small_float, is_small_integer
 from nn_opt.ir.types import UNSIGNED
@@ -88,6 +89,7 @@ APPROXIMATE: dict[str, type[math.ExpOp] | type[math.ErfOp]] = {
 }
 
 
+@remembered
 def storage(element: Attribute) -> Attribute:
     """Return the element type below the graph level: no sign, and bytes for less than 8 bits."""
     if is_small(element):
@@ -95,6 +97,7 @@ def storage(element: Attribute) -> Attribute:
     return IntegerType(element.bitwidth) if isa(element, IntegerType) else element
 
 
+@remembered
 def working(element: Attribute) -> Attribute:
     """Return the type in which elements are computed: short ones are stored, not computed."""
     if isinstance(element, Float16Type | BFloat16Type) or is_small_float(element):

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from nn_opt.ir.memory import remembered
 from nn_opt.ir.types import UNSIGNED
 
 # By the names that NumPy has of them through ml_dtypes.
@@ -47,16 +48,19 @@ _INTEGERS = frozenset(SMALL_INTEGERS.values())
 E8M0 = SMALL_FLOATS["float8_e8m0fnu"]  # powers of two: no sign, no zero
 
 
+@remembered
 def is_small_float(element: Attribute) -> bool:
     """Return whether an element type is a float of 8, 6 or 4 bits."""
     return element in _FLOATS
 
 
+@remembered
 def is_small_integer(element: Attribute) -> bool:
     """Return whether an element type is an integer of 4 or 2 bits."""
     return element in _INTEGERS
 
 
+@remembered
 def is_small(element: Attribute) -> bool:
     """Return whether elements are bytes in memory, but not integers of 8 bits."""
     return element in _FLOATS or element in _INTEGERS
