@@ -18,7 +18,13 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from nn_opt.backends.source.gpu_languages import LANGUAGES, language_named
 from nn_opt.dialects import graph
-from nn_opt.frontends.onnx import describe_inputs, describe_outputs, import_model, read_model
+from nn_opt.frontends.onnx import (
+    InputSpec,
+    describe_inputs,
+    describe_outputs,
+    import_model,
+    read_model,
+)
 from nn_opt.frontends.onnx.reader import Model, check_model, check_opset, skeleton
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
 from nn_opt.frontends.onnx.support import operator_key, reasons
@@ -27,7 +33,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.locations import node_names
 from nn_opt.ir.types import element_type
 from nn_opt.kernels import op_flops
-from nn_opt.staged.host import HOST_OPS
+from nn_opt.staged.host.kinds import is_for_host
 
 if TYPE_CHECKING:
     from nn_opt.backends.source.language import Language
@@ -99,11 +105,16 @@ def _add(row: Row, model: Model, node: NodeProto, label: str, types: Mapping[str
         row.reasons[label] = why
 
 
+def _declared(model: Model) -> tuple[tuple[str, list[InputSpec]], tuple[str, list[InputSpec]]]:
+    """Return what goes in and out, strings and maps as well."""
+    inputs, outputs = describe_inputs(model, host=True), describe_outputs(model, host=True)
+    return ("input", inputs), ("output", outputs)
+
+
 def _place(model: Model, node: NodeProto) -> tuple[str, str]:
     """Return where a node runs, and why nowhere."""
     own = {(function.domain, function.name) for function in model.proto.functions}
-    host = HOST_OPS.get(node.op_type)
-    if host is not None and host.always:
+    if is_for_host(node):
         return HOST, ""
     if (node.domain, node.op_type) in own:
         return COMPILED, ""
@@ -167,7 +178,7 @@ def _summary(report: Report) -> Iterator[str]:
     sets = ", ".join(f"{name or 'ai.onnx'} {version}" for name, version in model.opsets.items())
     nodes = sum(row.nodes for row in report.rows)
     yield f"{model.label}: {nodes} nodes of {len(report.rows)} operators, opset {sets}"
-    for word, specs in (("input", describe_inputs(model)), ("output", describe_outputs(model))):
+    for word, specs in _declared(model):
         for spec in specs:
             sizes = "?" if spec.shape is None else list(spec.shape)
             yield f"{word} {spec.name}: {spec.dtype.name} {sizes}"

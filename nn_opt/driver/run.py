@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def _compile_and_run(
     inputs = random_inputs(model.inputs, given, options.seed)
     try:
         return model, inputs, model.run(inputs)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, MemoryError) as error:
         fail(f"error: {error}")
 
 
@@ -177,9 +177,15 @@ def _print_outputs(console: Console, outputs: Mapping[str, Array]) -> None:
     console.print(_table("Outputs", ["name", "type", "shape", "min", "mean", "max"], rows))
 
 
-def _summary(array: Array) -> list[str]:
+def _summary(array: Any) -> list[str]:
+    """Return type, shape and extremes; of strings, sequences and maps how many there are."""
+    if not isinstance(array, np.ndarray):
+        is_list = isinstance(array, list)
+        count = str(len(cast("list[Any]", array))) if is_list else "-"
+        return ["list" if is_list else "none", count, "-", "-", "-"]
+    array = cast(Array, array)
     shape = "x".join(map(str, array.shape)) or "scalar"
-    if not array.size:
+    if not array.size or array.dtype == object:
         return [array.dtype.name, shape, "-", "-", "-"]
     values = array.astype(np.float64)
     numbers = (values.min(), values.mean(), values.max())

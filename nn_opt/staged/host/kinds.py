@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
+from nn_opt.frontends.onnx.bounded import is_bounded
 from nn_opt.frontends.onnx.node import Attributes
 from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, ML_DOMAIN, Model
 from nn_opt.frontends.onnx.signature import SEQUENCE, STRING, TENSOR, kind_of_type
@@ -28,6 +29,11 @@ def has_host_parts(graph: GraphProto) -> bool:
     if any(tensor.data_type == TensorProto.STRING for tensor in graph.initializer):
         return True
     return any(map(_is_host_inside, graph.node))
+
+
+def is_for_host(node: NodeProto) -> bool:
+    """Return whether the host runs a node whatever it is given; string labels are a step more."""
+    return _is_always_host(node) and not is_bounded(node)
 
 
 def _is_host_inside(node: NodeProto) -> bool:

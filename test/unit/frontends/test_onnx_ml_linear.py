@@ -114,6 +114,8 @@ def test_machines_without_vectors(low: float) -> None:
             [f"label_{classes}", f"y_{classes}"],
             coefficients=numbers(4, 4 * classes, low),
             rho=[0.2],
+            kernel_type="LINEAR",
+            kernel_params=[0.0, 0.0, 0.0],
             classlabels_ints=[4, 9, 2][:classes],
         )
         for classes in (2, 3)
