@@ -33,22 +33,25 @@ class Case:
 
 @dataclass(frozen=True)
 class Entry:
-    """A case to be built when its test runs, and the reports it restates."""
+    """A case to be built when its test runs, and the reports it restates.
+
+    whole: it is one module before it runs; else a value of its inputs must be known first.
+    """
 
     name: str
     reports: str
     build: Callable[[], Case]
-    in_scope: bool
+    whole: bool
 
 
 BOOK: list[Entry] = []
 
 
-def case(reports: str, *, in_scope: bool = True):
+def case(reports: str, *, whole: bool = True):
     """Decorate a function that builds a case; its name says what must hold."""
 
     def record(build: Callable[[], Case]) -> Callable[[], Case]:
-        BOOK.append(Entry(build.__name__, reports, build, in_scope))
+        BOOK.append(Entry(build.__name__, reports, build, whole))
         return build
 
     return record

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_text import parse
 
 
-@case("microsoft/onnxruntime#729, microsoft/onnxruntime#11638, tracel-ai/burn#4119", in_scope=False)
+@case("microsoft/onnxruntime#729, microsoft/onnxruntime#11638, tracel-ai/burn#4119", whole=False)
 def branches_read_outer_values() -> Case:
     text = """
     g (bool c, float[2] x) => (float[2] y) {
