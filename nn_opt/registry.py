@@ -15,9 +15,7 @@ PASSES = {
     "infer-shapes": "nn_opt.passes.infer_shapes:InferShapesPass",
     "canonicalize": "nn_opt.passes.canonicalize:CanonicalizePass",
     "recognize-int8": "nn_opt.passes.recognize_int8:RecognizeInt8Pass",
-    "recognize-block-weights": (
-        "nn_opt.passes.recognize_block_weights:RecognizeBlockWeightsPass"
-    ),
+    "recognize-block-weights": ("nn_opt.passes.recognize_block_weights:RecognizeBlockWeightsPass"),
     "fold-constants": "nn_opt.passes.fold_constants:FoldConstantsPass",
     "simplify-scans": "nn_opt.passes.simplify_scans:SimplifyScansPass",
     "simplify-inference": "nn_opt.passes.simplify_inference:SimplifyInferencePass",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -30,6 +31,14 @@ from nn_opt.ir.types import element_type
 COMMON = {**STATEMENTS, **kernel_subgroups.STATEMENTS, **kernel_atomics.STATEMENTS}
 MOST_BLOCKS = (1 << 31, 1 << 16, 1 << 16)  # where a kernel does not say
 ALIGNED_BYTES = 16  # of every buffer that a kernel is given
+
+
+class Known(NamedTuple):
+    """What launches tell of a kernel's argument, see `Buffer`."""
+
+    constant: bool
+    read_only: bool
+    alone: bool
 
 
 @dataclass(frozen=True)
@@ -107,15 +116,13 @@ class GpuProgram:
                 p,
                 kernel,
                 argument,
-                alone=k not in in_common,
-                constant=argument not in changed,
-                read_only=k in only_read,
+                Known(argument not in changed, k in only_read, k not in in_common),
             )
             for k, argument in enumerate(kernel.arguments)
         ]
 
     def _argument(
-        self, p: KernelPrinter, kernel: gpu.FuncOp, value: SSAValue, **is_known: bool
+        self, p: KernelPrinter, kernel: gpu.FuncOp, value: SSAValue, known: Known
     ) -> Buffer:
         p.check_type(kernel, element_type(value))
         elements = p.elements(value)
@@ -125,7 +132,9 @@ class GpuProgram:
             element_type(value),
             elements,
             Space.GLOBAL,
-            **is_known,
+            constant=known.constant,
+            read_only=known.read_only,
+            alone=known.alone,
             atomic=any(isinstance(use.operation, gpu.AtomicOp) for use in value.uses),
             aligned=(aligned := max(ALIGNED_BYTES // unit, 1)),
             lanes=kernel_vectors.grouped(self.language, value, aligned),

@@ -17,10 +17,9 @@ graph, integers bit by bit, f32 to 2e-5, f64 to 1e-12, f16 to 4e-3 and bf16 to 3
 only`: the vendor's or Khronos' program accepts the code, and nothing here runs it. `refused`:
 before anything is written, in the words quoted here. Tests of their own have {elsewhere}.
 
-`make consistency` runs all programs on all backends, and `make test` every fourth on each backend,
-so that every program runs on a quarter of the backends
-([test](../test/unit/backends/consistency/test_consistency.py)). What they claim is in
-`docs/backends.json`, which
+`make consistency` runs all programs on all backends, and `make test` one in eight on each, or in
+sixteen where that takes long ([test](../test/unit/backends/consistency/test_consistency.py)).
+What they claim is in `docs/backends.json`, which
 `PYTHONPATH=test/unit/support python test/unit/backends/consistency/record.py` writes; of that,
 `docs/generate.py` makes this page.
 """
@@ -54,7 +53,7 @@ def backends_page() -> str:
 def types(record: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Return the table of element types by backends."""
     names = list(dict.fromkeys(t for types in record["operators"].values() for t in types))
-    rows = [
+    rows: list[Sequence[str]] = [
         [name, *(type_cell(record, backend, name) for backend in record["backends"])]
         for name in sorted(names, key=order)
     ]
@@ -80,7 +79,7 @@ def done(record: Mapping[str, Any], backend: str) -> str:
 
 def operators(record: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Return the table of operators by backends."""
-    rows = [
+    rows: list[Sequence[str]] = [
         [op.replace(":", " "), ", ".join(types), *(cell(record, op, b) for b in record["backends"])]
         for op, types in record["operators"].items()
     ]
@@ -92,8 +91,11 @@ def cell(record: Mapping[str, Any], op: str, backend: str) -> str:
     types, refused = record["operators"][op], record["refused"].get(backend, {})
     halted = record["not run"].get(backend, {})
     left = [t for t in types if not {t, op, f"{op} {t}"} & {*refused, *halted}]
-    one = {t: refused[f"{op} {t}"] for t in types if f"{op} {t}" in refused}
-    said = [f'{t} refused: "{reason}"' for t, reason in one.items()]
+    by_reason: dict[str, list[str]] = {}
+    for t in types:
+        if reason := refused.get(f"{op} {t}"):
+            by_reason.setdefault(reason, []).append(t)
+    said = [f'{", ".join(ts)} refused: "{reason}"' for reason, ts in by_reason.items()]
     said += [f"{t} compiles only: {halted[key]}" for t in types if (key := f"{op} {t}") in halted]
     if op in refused:
         said.append(f'refused: "{refused[op]}"')

@@ -190,6 +190,8 @@ class Reader:
         found: list[str] = []
         for user in units:
             for call in user.calls.get(function.name, ()):
+                if user is not unit and not _may_call(user, call, unit, names[0]):
+                    continue
                 given = _argument(call, index, name)
                 if given is not None:
                     found += self._once(user, given)
@@ -223,6 +225,17 @@ class Reader:
             home = unit.imported.get(name, "?").rpartition(".")[2]
             return [user for user in self.units if home in (user.path.stem, user.path.parent.name)]
         return [user for user in self.units if name in user.makers]
+
+
+def _may_call(user: Unit, call: ast.Call, home: Unit, first: str) -> bool:
+    """Return whether a call in another file may be of a function: `re.compile` is not ours."""
+    if isinstance(call.func, ast.Name):
+        module = user.imported.get(call.func.id, "").rpartition(".")[2]
+        return module in (home.path.stem, home.path.parent.name)
+    assert isinstance(call.func, ast.Attribute), "calls are kept by name"
+    owner = call.func.value
+    module = owner.id if isinstance(owner, ast.Name) else ""
+    return first in ("self", "cls") or module in (home.path.stem, home.path.parent.name)
 
 
 def _name(call: ast.Call) -> str:

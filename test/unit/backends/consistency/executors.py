@@ -21,6 +21,7 @@ import nn_opt
 from nn_opt.build import signature_of
 from nn_opt.device_code import device_code
 from nn_opt.ir.target import SCALAR, set_target
+from nn_opt.ir.verify import verify as verify_module
 
 Array: TypeAlias = NDArray[Any]
 Run: TypeAlias = Callable[[ModuleOp, Sequence[Array], Path], "list[Array] | None"]
@@ -56,9 +57,11 @@ def compiled(target: str) -> Run:
 
 
 def lowered(module: ModuleOp, target: str, pipeline: str) -> ModuleOp:
-    """Return a module after passes for a target."""
+    """Return a module, which is consumed, after passes for a target."""
     set_target(module, target)
-    return nn_opt.Pipeline(pipeline).run(module)
+    result = nn_opt.Pipeline(pipeline).run(module, verify=False, in_place=True)
+    verify_module(result)
+    return result
 
 
 def on_device(target: str, execute: Callable[[ModuleOp, Sequence[Array]], list[Array]]) -> Run:

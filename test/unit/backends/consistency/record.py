@@ -12,12 +12,12 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agreed_values import DTYPES
+from agreed_values import DTYPES, Program
 from executors import BACKENDS
 from matrix import ELSEWHERE, RECORD, Question, faults, part, tested, without
 from xdsl.utils.exceptions import PassFailedException
@@ -33,34 +33,51 @@ class Findings:
     wrong: list[str] = field(default_factory=list[str])
 
     def ask(self, name: str, asked: Sequence[Question]) -> None:
-        """Run programs, together if they do, else each program or operator by itself."""
+        """Run programs, together if they do, else those of a type, or each, or each operator."""
+        fault = self._try(name, asked)
+        if fault and (smaller := parts(asked)):
+            for some in smaller:
+                self.ask(name, some)
+        elif fault:
+            self._note(fault, asked[0][0])
+
+    def ask_again(self, name: str, asked: Sequence[Question], known: Mapping[str, str]) -> None:
+        """Run what was refused before: programs of a type, or operators by themselves."""
+        for program, want in asked:
+            if program.dtype in known:
+                again = [program]
+            else:
+                again = [program.only(op) for op in program.ops if f"{op} {program.dtype}" in known]
+            for one in again:
+                if fault := self._try(name, [(one, want)]):
+                    self._note(fault, one)
+
+    def _try(self, name: str, asked: Sequence[Question]) -> Exception | None:
         try:
             with tempfile.TemporaryDirectory() as folder:
                 self.wrong += faults(name, asked, Path(folder))
         except (PassFailedException, *FAULTS) as fault:
-            if smaller := list(parts(asked)):
-                for some in smaller:
-                    self.ask(name, some)
-            else:
-                self._note(fault, asked[0])
+            return fault
+        return None
 
-    def _note(self, fault: Exception, question: Question) -> None:
-        program = question[0]
-        op = f"{next(filter(None, program.ops))} {program.dtype}"
+    def _note(self, fault: Exception, program: Program) -> None:
+        ops = [f"{op} {program.dtype}" for op in program.ops if op]
         if isinstance(fault, PassFailedException):
-            self.refused[op] = reason_of(fault)
+            self.refused |= dict.fromkeys(ops, reason_of(fault))
         else:
-            self.wrong.append(f"{op}: {fault}")
+            self.wrong.append(f"{', '.join(ops)}: {fault}")
 
 
-def parts(asked: Sequence[Question]) -> Iterator[list[Question]]:
-    """Yield each program by itself, or each operator of a program, if there are several."""
+def parts(asked: Sequence[Question]) -> list[list[Question]]:
+    """Return questions by type, or each by itself, or each operator of one; none if it is one."""
+    by_type: dict[str, list[Question]] = {}
+    for question in asked:
+        by_type.setdefault(question[0].dtype, []).append(question)
     if len(asked) > 1:
-        yield from ([question] for question in asked)
-    elif asked:
-        program, want = asked[0]
-        names = [op for op in program.ops if op]
-        yield from ([(program.only(name), want)] for name in names if len(names) > 1)
+        return [*by_type.values()] if len(by_type) > 1 else [[question] for question in asked]
+    program, want = asked[0]
+    names = [op for op in program.ops if op]
+    return [[(program.only(name), want)] for name in names if len(names) > 1]
 
 
 def reason_of(refusal: Exception) -> str:
@@ -90,12 +107,14 @@ def text_of(record: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def findings(name: str, halted: Sequence[str]) -> Findings:
+def findings(name: str, known: Mapping[str, str], halted: Collection[str]) -> Findings:
     """Return what is found about a backend, but for what an emulator cannot run."""
     found = Findings()
     for number in range(BACKENDS[name].one_in):
         print(f"{name}, part {number + 1} of {BACKENDS[name].one_in}", flush=True)
-        found.ask(name, without(part(name, number), halted))
+        asked = without(part(name, number), halted)
+        found.ask(name, without(asked, known))
+        found.ask_again(name, asked, known)
     return found
 
 
@@ -117,7 +136,8 @@ def main(names: Sequence[str]) -> int:
     status = 0
     for name in names or BACKENDS:
         before = json.loads(RECORD.read_text(encoding="ascii"))
-        found = findings(name, [*before["not run"].get(name, {})])
+        known, halted = (before[key].get(name, {}) for key in ("refused", "not run"))
+        found = findings(name, known, halted)
         for line in found.wrong:
             print(f"{name} is wrong: {line}", flush=True)
             status = 1
