@@ -56,7 +56,7 @@ class WeightsFile(Mapping[str, Array]):
             start = 8 + int.from_bytes(self._bytes[:8], "little")
             self._header: dict[str, dict[str, Any]] = json.loads(bytes(self._bytes[8:start]))
             self._names: dict[str, str] = self._header.pop("__metadata__", {})
-        except (OSError, ValueError, AttributeError) as error:
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
             problem = getattr(error, "strerror", None) or "this is no safetensors file"
             raise DiagnosticError(f"{path}: error: {problem}") from error
         self._data = self._bytes[start:]
@@ -70,7 +70,7 @@ class WeightsFile(Mapping[str, Array]):
         except (KeyError, TypeError, ValueError):
             raise self._fault(f"array '{key}' has no type, shape and place") from None
         wanted = math.prod(shape) * dtype.itemsize if dtype is not None and whole else -1
-        if end - begin != wanted or end > len(self._data):
+        if not whole or end - begin != wanted or end > len(self._data):
             word = self._names.get(key, entry["dtype"])
             raise self._fault(f"array '{key}' has a bad size or the unknown type {word}")
         return np.frombuffer(self._data[begin:end], dtype).reshape(shape)
