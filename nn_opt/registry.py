@@ -66,6 +66,7 @@ FUNCTION_PASSES = frozenset(
         "infer-shapes",
         "canonicalize",
         "recognize-int8",
+        "recognize-block-weights",
         "fold-constants",
         "simplify-scans",
         "simplify-inference",

@@ -29,6 +29,7 @@ ELSEWHERE = {
     "experimental-wasm-relaxed-simd",  # node
     "canonicalise",  # misspelt on purpose
     "pass",  # stands for any
+    "networks",  # of the conformance suite
     "seconds",  # of programs in bench/
     "threads",
     "sweep",

@@ -135,7 +135,7 @@ def test_keys_walk_through_the_passes(browser: Chromium, text_page: str):
     first = browser.text(".pass[aria-selected=true] .name")
     browser.press("j")
     second = browser.text(".pass[aria-selected=true] .name")
-    assert (first, second) == ("canonicalize", "fold-constants")
+    assert (first, second) == ("canonicalize", "recognize-block-weights")
     browser.press("k")
     assert browser.text(".pass[aria-selected=true] .name") == first
     for _ in range(5):
