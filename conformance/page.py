@@ -18,7 +18,8 @@ The package `onnx` {onnx} brings {count} tests of operators and models. `make co
 of them through [`nn_opt.onnx_backend`](python-api.md), each in a process of its own, and writes
 `docs/conformance.json` and this page; `make test` runs some for each operator. An unsupported model
 gets a message that names node and operator; *wrong* is an output that is not what the suite
-expects, *error* any other message.
+expects, *error* any other message. Arrays in sequences are compared whole; the suite's own runner
+takes them for sequences and stops at one without axes, in `test_loop16_seq_none`.
 
 CORE are the tests of single operators on float32, int64, int32 and bool, without control flow,
 random numbers, losses, sequences, optionals and strings. REAL-OPS are those of them whose operators
@@ -33,15 +34,16 @@ The suite's own nine networks have weights that are all alike, so that their out
 """
 # Why tests that end "wrong" or "error" do so, by the beginning of their names.
 KNOWN = {
-    "node/test_bernoulli": "the expected values are those of another generator of random numbers",
+    "node/test_bernoulli": (
+        "the expected values are what NumPy happened to draw, though the standard leaves draws open"
+    ),
     "node/test_dft_inverse": (
-        "float32 errors of the expected values, 1.9e-7 where the result is 0, exceed the tolerance"
+        "the expected values have float32 errors, 1.9e-7 where the result is 0, beyond the"
+        " tolerance of 1e-7: what is right, to the last place, does not pass"
     ),
     "node/test_attention_4d_causal_fp16_expanded": (
-        "2 of 192 elements are two units in the last place of float16 apart"
-    ),
-    "node/test_loop16_seq_none": (
-        "the suite's comparison asks for the length of a tensor without axes in a sequence"
+        "the expected weights were rounded to float16 four times inside of one Softmax; with one"
+        " rounding for each operator 2 of 192 elements are beyond the tolerance"
     ),
 }
 BY_TYPE = """

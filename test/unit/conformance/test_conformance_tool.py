@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from conformance import isolated, page, record
 from conformance.cases import dtypes_of, operators_of
 from conformance.groups import GROUPS, Facts
+from conformance.judge import compare
 from conformance.networks import with_random_weights
 
 
@@ -97,6 +98,20 @@ def test_record_and_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert "SequenceAt (1 tests)" in text
     reason = "**unsupported** node 'Add_0': unsupported Add: no \\|: `node/test_add_uint8`"
     assert reason in text
+
+
+def test_sequences_are_compared_whole():
+    right = [np.float32(2), [np.array(0.0), np.arange(2.0)], []]
+    compare(right, [np.float32(2), [np.array(0.0), np.arange(2.0)], []], 1e-3, 1e-7)
+    wrong: list[tuple[list[Any], str]] = [
+        ([np.float32(2), [np.array(0.0)], []], "1 values, expected 2"),
+        ([np.float32(2), [np.array(0.0), np.arange(3.0)], []], "shape"),
+        ([np.float32(2), [np.array(0.0), np.ones(2)], []], "tolerance"),
+        ([[np.float32(2)], [], []], "a sequence, expected 2"),
+    ]
+    for values, message in wrong:
+        with pytest.raises(AssertionError, match=message):
+            compare(right, values, 1e-3, 1e-7)
 
 
 def test_weights_are_drawn_up_to_the_softmax():
