@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from nn_opt.frontends.onnx.lists import with_stacked_lists
-from nn_opt.frontends.onnx.structure import check_structure, graph_texts, node_texts
+from nn_opt.frontends.onnx.structure import check_structure, graph_texts, has_sparse, node_texts
 from nn_opt.frontends.onnx.wire import Malformed, Weights, cut_weights
 from nn_opt.ir.diagnostics import DiagnosticError
 
@@ -104,6 +104,10 @@ def _with_graph(model: Model) -> Model:
         raise model.error("not an ONNX model: it holds no graph")
     if not all(isinstance(text, str) for text in _texts(model.proto)):
         raise model.error("not an ONNX model, or a damaged one: a name in it is not UTF-8 text")
+    if has_sparse(model.proto):
+        from nn_opt.frontends.onnx.sparse import with_dense
+
+        model = with_dense(model)
     proto = with_stacked_lists(model.proto)
     return model if proto is model.proto else replace(model, proto=proto)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from onnx import AttributeProto, GraphProto, NodeProto
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 
 from nn_opt.ir.diagnostics import DiagnosticError
 
 Error = Callable[[str], DiagnosticError]
+WITH_GRAPHS = ("If", "Loop", "Scan", "SequenceMap")
 
 
 def node_label(node: NodeProto, index: int) -> str:
@@ -31,9 +32,26 @@ def graph_texts(graph: GraphProto) -> Iterator[object]:
     for tensor in graph.initializer:
         yield tensor.name
         yield from (text for entry in tensor.external_data for text in (entry.key, entry.value))
+    yield from (sparse.values.name for sparse in graph.sparse_initializer)
     for value in (*graph.input, *graph.output):
         yield value.name
         yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+
+
+def has_sparse(proto: ModelProto) -> bool:
+    """Return whether a graph of a model, or one inside of it, has a sparse initializer."""
+    functions = (node for function in proto.functions for node in function.node)
+    return _has_sparse(proto.graph) or any(map(_has_sparse_inside, functions))
+
+
+def _has_sparse(graph: GraphProto) -> bool:
+    return len(graph.sparse_initializer) > 0 or any(map(_has_sparse_inside, graph.node))
+
+
+def _has_sparse_inside(node: NodeProto) -> bool:
+    if node.op_type not in WITH_GRAPHS:
+        return False
+    return any(entry.HasField("g") and _has_sparse(entry.g) for entry in node.attribute)
 
 
 def check_structure(graph: GraphProto, error: Error) -> None:

@@ -83,8 +83,6 @@ def _weight_problems(graph: GraphProto) -> Iterator[str]:
     for tensor in graph.initializer:
         if tensor.name in live and _is_foreign(tensor):
             yield f"initializer '{tensor.name}': elements of {type_name(tensor.data_type)}"
-    for tensor in graph.sparse_initializer:
-        yield f"initializer '{tensor.values.name}': sparse"
 
 
 def _line(model: Model, node: NodeProto, label: str, why: str) -> str:
