@@ -143,3 +143,19 @@ def test_range_of_nothing():
     results = "uint8[2,3] y, float s, uint8 z"
     text = f"g (float[2,3] x) => ({results}) {{ y, s, z = DynamicQuantizeLinear(x) }}"
     assert_exact(text, {"x": np.zeros((2, 3), np.float32)}, {}, theirs=True)
+
+
+def test_a_range_of_its_own_divides():
+    """Near ties x / scale is not x * (1 / scale): the standard divides, in float32."""
+    scale = np.float32(5.1) / np.float32(255)
+    ties = ((np.arange(255) + 0.5) * scale).astype(np.float32)
+    x = np.concatenate([[0, 5.1], ties, np.nextafter(ties, 0), np.nextafter(ties, 9)])
+    x = x.astype(np.float32)
+    wanted = np.rint(x / scale).astype(np.uint8)
+    assert (wanted != np.rint(x * (1 / scale))).any(), "the comparison would be vacuous"
+    size = len(x)
+    text = f"g (float[{size}] x) => (uint8[{size}] y, float s, uint8 z) "
+    model = parse(text + "{ y, s, z = DynamicQuantizeLinear(x) }", 17)
+    y, s, z = compile(model, cache=False, threads=1)(x)
+    assert (s, z) == (scale, 0)
+    np.testing.assert_array_equal(y, wanted)
