@@ -46,7 +46,8 @@ def _mean(x: Array, axes: Axes) -> Array:
     return truncating_div(x.sum(axis=axes, keepdims=True, dtype=np.int64), count)
 
 
-def _log_sum_exp(x: Array, axes: Axes) -> Array:
+def _log_sum_exp(values: Array, axes: Axes) -> Array:
+    x = values.astype(np.float64)
     peak = x.max(axis=axes, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, 0)
     return np.log(np.exp(x - peak).sum(axis=axes, keepdims=True)) + peak

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects.builtin import AnyFloat, i1
+from xdsl.dialects.builtin import AnyFloat, IntegerType, i1
 from xdsl.ir import Attribute, Block, Region
 from xdsl.ir.affine import AffineExpr
 
@@ -21,6 +21,7 @@ from nn_opt.conversion.to_tensor.scalar import (
     constant,
     is_unsigned,
     storage,
+    width,
     working,
 )
 from nn_opt.dialects import graph, tensor
@@ -63,7 +64,8 @@ def convert_reduce(k: Lowering, op: graph.ReduceOp) -> Array:
         return _with_axes(k, _log_sum_exp(k, x, axes), shape, axes)
     combiner, before, after = KINDS[op.kind.data]
     keepdims = len(shape) == x.rank
-    total = reduce_axes(k, op.kind.data, x, axes, combiner, before, keepdims=keepdims)
+    dtype = _wide(x.dtype) if op.kind.data == "mean" else None
+    total = reduce_axes(k, op.kind.data, x, axes, combiner, before, keepdims=keepdims, dtype=dtype)
     count = math.prod(x.shape[axis] for axis in axes)
 
     def finish(b: Body) -> Scalar:
@@ -94,6 +96,11 @@ def accumulator(dtype: Attribute, combiner: str) -> Attribute:
     return dtype if combiner in ("or", "and") else working(dtype)
 
 
+def _wide(dtype: Attribute) -> Attribute | None:
+    """Return the type in which the sum of integers does not wrap, if there is one."""
+    return I64 if isinstance(dtype, IntegerType) and width(dtype) < 64 else None
+
+
 def reduce_axes(
     k: Lowering,
     word: str,
@@ -103,8 +110,12 @@ def reduce_axes(
     before: Step = _same,
     *,
     keepdims: bool = False,
+    dtype: Attribute | None = None,
 ) -> Array:
-    """Return `x` combined over `axes`, which the result lacks or, with `keepdims`, has as ones."""
+    """Return `x` combined over `axes`, which the result lacks or, with `keepdims`, has as ones.
+
+    dtype: in which to combine, by default that of `accumulator`.
+    """
     kept = [axis for axis in range(x.rank) if axis not in axes]
     if x.dtype == i1:
         combiner = BOOL_COMBINERS.get(combiner, combiner)
@@ -117,7 +128,7 @@ def reduce_axes(
     return k.compute(
         word,
         whole if keepdims else [x.shape[axis] for axis in kept],
-        accumulator(x.dtype, combiner),
+        dtype or accumulator(x.dtype, combiner),
         formula,
         reduce=[x.shape[axis] for axis in axes],
         combiner=combiner,
@@ -141,7 +152,10 @@ def _without(indices: Sequence[AffineExpr], axes: Sequence[int]) -> list[Index]:
 
 
 def _log_sum_exp(k: Lowering, x: Array, axes: Sequence[int]) -> Array:
-    """log(sum(exp(x - max))) + max, where an infinite max counts as 0."""
+    """log(sum(exp(x - max))) + max, where an infinite max counts as 0; of integers in f64."""
+    if not isinstance(x.dtype, AnyFloat):
+        real = _as(k, "log_sum_exp.real", x, F64)
+        return _as(k, "log_sum_exp.end", _log_sum_exp(k, real, axes), x.dtype)
     top = reduce_axes(k, "log_sum_exp.max", x, axes, "max")
     kept = [axis for axis in range(x.rank) if axis not in axes]
 
@@ -266,7 +280,8 @@ def convert_running(k: Lowering, op: graph.CumSumOp | graph.CumProdOp) -> Array:
     forth = [axis, *(a for a in range(x.rank) if a != axis)]
     front = transpose(k, x, forth) if axis else x
     row = front.shape[1:]
-    start = k.compute(f"{how.word}.start", row, x.dtype, lambda b: constant(how.neutral, x.dtype))
+    dtype = working(x.dtype)
+    start = k.compute(f"{how.word}.start", row, dtype, lambda b: constant(how.neutral, dtype))
     scanned = _scanned(k, op, front, start)
     return transpose(k, scanned, [forth.index(a) for a in range(x.rank)]) if axis else scanned
 
@@ -274,26 +289,35 @@ def convert_running(k: Lowering, op: graph.CumSumOp | graph.CumProdOp) -> Array:
 def _scanned(
     k: Lowering, op: graph.CumSumOp | graph.CumProdOp, front: Array, start: Array
 ) -> Array:
+    """Half floats are added as single ones, and what a step shows is rounded."""
     how = RUNNING[op.name]
     row = tensor_type(front.shape[1:], storage(front.dtype))
-    block = Block(arg_types=[row, row])
+    state_type = tensor_type(front.shape[1:], storage(start.dtype))
+    block = Block(arg_types=[state_type, row])
     with ImplicitBuilder(block) as arguments:
-        state, element = (Array(value, front.dtype) for value in arguments)
+        state, element = Array(arguments[0], start.dtype), Array(arguments[1], front.dtype)
         total = k.compute(
             how.word,
             row.get_shape(),
-            front.dtype,
+            start.dtype,
             lambda b: b.read(state, b.par).binary(how.combiner, b.read(element, b.par)),
         )
-        tensor.YieldOp(total.value, (state if op.exclusive is not None else total).value)
+        shown = state if op.exclusive is not None else total
+        if start.dtype != front.dtype:
+            shown = _as(k, f"{how.word}.shown", shown, front.dtype)
+        tensor.YieldOp(total.value, shown.value)
     scan = tensor.ScanOp(
         [start.value, front.value],
         Region(block),
-        [row, front.value.type],
+        [state_type, front.value.type],
         num_states=1,
         reverse=op.reverse is not None,
     )
     return Array(scan.outputs[1], front.dtype)
+
+
+def _as(k: Lowering, word: str, x: Array, dtype: Attribute) -> Array:
+    return k.compute(word, x.shape, dtype, lambda b: b.read(x, b.par))
 
 
 CONVERTERS = {

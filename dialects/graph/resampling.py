@@ -41,9 +41,15 @@ def _half_pixel(axis: Axis, i: Reals) -> Reals:
 
 
 def _half_pixel_symmetric(axis: Axis, i: Reals) -> Reals:
-    scale = axis.scale
+    """Its terms cancel where an element lies in the middle of two: float32 would miss that."""
+    scale = float(axis.scale)
     adjustment = axis.result_size / (scale * axis.size)
-    return axis.size / 2 * (1 - adjustment) + (i + 0.5) / scale - 0.5
+    wide = axis.size / 2 * (1 - adjustment) + (i.astype(np.float64) + 0.5) / scale - 0.5
+    return wide.astype(i.dtype)
+
+
+def _tf_half_pixel_for_nn(axis: Axis, i: Reals) -> Reals:
+    return (i + 0.5) / axis.scale
 
 
 def _pytorch_half_pixel(axis: Axis, i: Reals) -> Reals:
@@ -70,11 +76,12 @@ def _tf_crop_and_resize(axis: Axis, i: Reals) -> Reals:
     return start * (axis.size - 1) + i * step
 
 
-# Source: ONNX Resize-19, attribute coordinate_transformation_mode.
+# Source: ONNX Resize-11 and Resize-19, attribute coordinate_transformation_mode.
 COORDINATE: dict[str, Callable[[Axis, Reals], Reals]] = {
     "half_pixel": _half_pixel,
     "half_pixel_symmetric": _half_pixel_symmetric,
     "pytorch_half_pixel": _pytorch_half_pixel,
+    "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
     "align_corners": _align_corners,
     "asymmetric": _asymmetric,
     "tf_crop_and_resize": _tf_crop_and_resize,

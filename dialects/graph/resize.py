@@ -29,6 +29,7 @@ COORDINATES = (
     "half_pixel",
     "half_pixel_symmetric",
     "pytorch_half_pixel",
+    "tf_half_pixel_for_nn",
     "align_corners",
     "asymmetric",
     "tf_crop_and_resize",

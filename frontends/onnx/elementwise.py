@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.frontends.onnx.node import (
+    F32,
+    F64,
     Node,
     Results,
+    cast,
     dtype_of,
     rank_of,
     reshaped,
     scalar_like,
 )
 from nn_opt.frontends.onnx.table import converts
-from nn_opt.ir.types import shape_of
+from nn_opt.ir.types import element_type, shape_of
 
 UNARY: dict[str, type[graph.UnaryOp]] = {
     "Abs": graph.AbsOp,
@@ -103,7 +107,6 @@ def folded(op: type[graph.BinaryOp], values: Sequence[SSAValue]) -> SSAValue:
 VARIADIC: dict[str, type[graph.BinaryOp]] = {
     "Max": graph.MaximumOp,
     "Min": graph.MinimumOp,
-    "Sum": graph.AddOp,
 }
 
 
@@ -112,11 +115,20 @@ def variadic(node: Node) -> Results:
     return folded(VARIADIC[node.proto.op_type], node.present())
 
 
-@converts("Mean")
-def mean(node: Node) -> Results:
-    total = folded(graph.AddOp, node.present())
-    count = scalar_like(len(node.operands), total)
-    return total if len(node.operands) == 1 else graph.DivOp(total, count).result
+@converts("Sum", "Mean")
+def total(node: Node) -> Results:
+    """Half floats are added as single ones, as along an axis."""
+    values = node.present()
+    element, count = element_type(values[0]), len(values)
+    if count == 1:
+        return values[0]
+    mean = node.proto.op_type == "Mean"
+    if isinstance(element, Float16Type | BFloat16Type) and (count > 2 or mean):
+        values = [cast(value, F32) for value in values]
+    result = folded(graph.AddOp, values)
+    if mean:
+        result = graph.DivOp(result, scalar_like(count, result)).result
+    return cast(result, element)
 
 
 @converts("LeakyRelu")
@@ -177,9 +189,14 @@ def _gate(node: Node) -> SSAValue:
 
 @converts("Shrink")
 def shrink(node: Node) -> Results:
-    """x + bias below -lambd, x - bias above lambd, else 0"""
-    x = node[0]
+    """x + bias below -lambd, x - bias above lambd, else 0; integers are moved as real numbers"""
     bias, limit = node.attrs.float("bias", 0.0), node.attrs.float("lambd", 0.5)
+    if dtype_of(node[0]).kind in "iu" and not (bias.is_integer() and limit.is_integer()):
+        return cast(_shrunk(cast(node[0], F64), bias, limit), element_type(node[0]))
+    return _shrunk(node[0], bias, limit)
+
+
+def _shrunk(x: SSAValue, bias: float, limit: float) -> SSAValue:
     bias_value = scalar_like(bias, x)
     high = graph.GreaterOp(x, scalar_like(limit, x)).result
     upper = graph.WhereOp(high, graph.SubOp(x, bias_value).result, scalar_like(0, x)).result

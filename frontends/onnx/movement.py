@@ -151,7 +151,7 @@ def sliced(value: SSAValue, axis: int, start: int, size: int) -> SSAValue:
 
 @converts("Slice")
 def slice_(node: Node) -> Results:
-    """Bounds are attributes before opset 10, operands since; they clamp as Python's do."""
+    """Bounds are attributes before opset 10, operands since."""
     if node.version < 10:
         starts, ends = node.attrs.ints("starts"), node.attrs.ints("ends")
         axes, steps = node.attrs.ints("axes"), None
@@ -166,8 +166,14 @@ def slice_(node: Node) -> Results:
         raise BadNode(f"starts {starts}, ends {ends}, axes {axes}, steps {steps} do not match")
     ranges = [range(size) for size in shape]
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        ranges[axis] = range(shape[axis])[start:end:step]
+        ranges[axis] = _clamped(shape[axis], start, end, step)
     return sliced_by(node[0], ranges)
+
+
+def _clamped(size: int, start: int, end: int, step: int) -> range:
+    """Return the places of a slice. A start before the axis is its first element, backwards too."""
+    first = max(start + size if start < 0 else start, 0)
+    return range(size)[first:end:step]
 
 
 def sliced_by(value: SSAValue, ranges: Sequence[range]) -> SSAValue:

@@ -63,8 +63,9 @@ class Attributes:
         return bool(self.int(name, int(default)))
 
     def float(self, name: str, default: float = 0.0) -> float:
+        """Return a float32, as the file would hold the default, too."""
         found = self._find(name)
-        return default if found is None else found.f
+        return float(np.float32(default)) if found is None else found.f
 
     def number(self, name: str, default: float) -> float:
         """Return an attribute that was a float in one opset and is an integer in another."""
@@ -258,4 +259,5 @@ def cast(value: SSAValue, element: Attribute) -> SSAValue:
 
 
 F32 = mlir_type(np.float32)
+F64 = mlir_type(np.float64)
 I64 = mlir_type(np.int64)

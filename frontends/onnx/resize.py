@@ -42,18 +42,27 @@ def _scaled(shape: Sequence[int], scales: Sequence[float]) -> list[int]:
 
 
 def _old_resize(node: Node, scales: list[float] | None) -> SSAValue:
-    """Resize-10 and Upsample: asymmetric coordinates, the nearest one below."""
+    """Resize-10 and Upsample: asymmetric coordinates; the nearest below, above in axes that shrink.
+
+    The standard leaves that open; onnxruntime is followed.
+    """
     x = node[0]
     if scales is None or len(scales) != rank_of(x):
         raise BadNode(f"scales {scales} do not fit rank {rank_of(x)}")
-    mode = {"bilinear": "linear"}.get(text := node.attrs.text("mode", "nearest"), text)
+    text = node.attrs.text("mode", "nearest")
+    mode = {"bilinear": "linear"}.get(text, text)
+    if mode != "nearest" or min(scales, default=1.0) >= 1:
+        return _asymmetric(x, scales, mode, "floor")
+    x = _asymmetric(x, [max(scale, 1.0) for scale in scales], mode, "floor")
+    return _asymmetric(x, [min(scale, 1.0) for scale in scales], mode, "ceil")
+
+
+def _asymmetric(x: SSAValue, scales: Sequence[float], mode: str, nearest: str) -> SSAValue:
+    if all(scale == 1 for scale in scales):
+        return x
+    sizes = _scaled(shape_of(x), scales)
     return graph.ResizeOp(
-        x,
-        _scaled(shape_of(x), scales),
-        mode=mode,
-        coordinate="asymmetric",
-        nearest_mode="floor",
-        scales=scales,
+        x, sizes, mode=mode, coordinate="asymmetric", nearest_mode=nearest, scales=scales
     ).result
 
 

@@ -111,7 +111,11 @@ def slice_(call: Call) -> Array:
 
 
 def _slice(start: int, end: int, step: int, size: int) -> slice:
-    """Return a slice of ONNX: ends before the first element of a backwards one are below -size."""
+    """Return a slice of ONNX: a start before the axis is its first element, backwards too.
+
+    An end of a backwards one that is before the first element is below -size.
+    """
+    start = max(start + size if start < 0 else start, 0)
     if step < 0 and end < -size:
         return slice(start, None, step)
     return slice(start, end, step)

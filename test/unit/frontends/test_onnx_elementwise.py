@@ -135,3 +135,13 @@ def test_right_shift_of_negative_integers_fills_with_the_sign() -> None:
     row = Row('y = BitShift<direction = "RIGHT">(a, b)', inputs, opset=28, results="int32[] y")
     (got,) = at_graph_level(row.model(), inputs)
     np.testing.assert_array_equal(got, [-4, 2, -1])
+
+
+def test_half_floats_of_many_operands_are_added_as_single_ones() -> None:
+    inputs = {
+        name: np.array([value], np.float16) for name, value in zip("abc", (2048, 1, 1), strict=True)
+    }
+    large = {"d": np.array([60000], np.float16)}
+    nodes = "y = Sum(a, b, c) z = Mean(d, d)"
+    row = Row(nodes, inputs | large, results="float16[] y, float16[] z")
+    assert at_graph_level(row.model(), inputs | large) == [2050, 60000]

@@ -87,6 +87,22 @@ ROWS = [
     resize(mode("half_pixel", "linear"), scales=reals(1, 1, 1.7, 0.6)),
     resize(mode("asymmetric", "nearest"), scales=reals(1, 1, 2.6, 1.5)),
     Row("y = Resize(x, s)", {"x": x}, {"s": reals(1, 1, 2, 1.5)}, opset=10),
+    Row("y = Resize(x, s)", {"x": x}, {"s": reals(1, 1, 0.6, 1.5)}, opset=10),
+    *(
+        Row(
+            f"y = Resize<{mode('tf_half_pixel_for_nn', kind)}>(x, roi, s)",
+            {"x": x},
+            {"roi": reals(), "s": reals(1, 1, 0.7, 1.6)},
+            opset=11,
+        )
+        for kind in ("nearest", "linear")
+    ),
+    Row(  # an element in the middle of two
+        f"y = Resize<{mode('half_pixel_symmetric', 'nearest')}>(x, , s)",
+        {"x": x},
+        {"s": reals(1, 1, 1, 1.6)},
+        opset=19,
+    ),
     Row('y = Upsample<mode = "linear">(x, s)', {"x": x}, {"s": reals(1, 1, 2, 2)}, opset=9),
     Row("y = Upsample<scales = [1.0, 1.0, 2.0, 3.0]>(x)", {"x": x}, opset=7),
     Row(

@@ -96,6 +96,13 @@ def test_strings_go_through_moves_and_casts():
     assert f.tolist() == [2, 5, -6, 200]
     assert (q.tolist(), n.tolist()) == ([[True, False], [False, True]], [2, 2])
     assert model(strings.astype(str), ints(0))[0].tolist() == [["1"], ["2.5"]]
+    backwards = """g (string[3] s, int64[1] a, int64[1] b) => (string[n] y) {
+      axis = Constant<value_ints=[0]>() step = Constant<value_ints=[-1]>()
+      y = Slice(s, a, b, axis, step)
+    }"""
+    letters = np.asarray(["a", "b", "c"], object)
+    assert compiled(backwards)(letters, ints(-9), ints(-9)).tolist() == ["a"]
+    assert compiled(backwards)(letters, ints(9), ints(0)).tolist() == ["c", "b"]
     refuses("g (string[1] s) => (int64[1] y) { y = Cast<to=7>(s) }", "Cast: invalid literal", ["x"])
     refuses(
         "g (string[1] s) => (float[1] y) { y = Relu(s) }".replace("Relu(s)", "Cast<to=1>(s)"),
