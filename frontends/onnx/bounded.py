@@ -15,13 +15,15 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, helper
 from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, ML_DOMAIN, Model
 from nn_opt.frontends.onnx.structure import node_label
 
-DOMAIN = "nn_opt"
+DOMAIN, MICROSOFT = "nn_opt", "com.microsoft"
 
 
 def is_bounded(node: NodeProto) -> bool:
     """Return whether a node is replaced by others."""
     if node.domain == ML_DOMAIN:
         return node.op_type in CLASSIFIERS and _has(node, "classlabels_strings")
+    if node.domain == MICROSOFT:
+        return node.op_type in OF_MICROSOFT
     rewrite = REWRITES.get(node.op_type) if node.domain in MAIN_DOMAINS else None
     return rewrite is not None and (rewrite is not _roi_align or not _int(node, "sampling_ratio"))
 
@@ -69,7 +71,8 @@ def _fill(target: GraphProto, source: GraphProto) -> list[int]:
 def _rewritten(node: NodeProto, index: int) -> Iterable[NodeProto]:
     label = node_label(node, index)
     if is_bounded(node):
-        return (CLASSIFIERS | REWRITES)[node.op_type](node, label)
+        rewrites = OF_MICROSOFT if node.domain == MICROSOFT else CLASSIFIERS | REWRITES
+        return rewrites[node.op_type](node, label)
     copy = NodeProto()
     copy.CopyFrom(node)
     copy.name = label
@@ -144,6 +147,22 @@ def _unique(node: NodeProto, label: str) -> Iterator[NodeProto]:
             yield _cut(label, outputs[place], size, node.output[place], axis)
 
 
+def _unsorted(node: NodeProto, label: str) -> Iterator[NodeProto]:
+    """com.microsoft's Unique: the elements as they come, what each became, and counts."""
+    elements, *more = node.output
+    inverse, counts = [*more, "", ""][:2]
+    outputs = [elements, "", inverse, counts]
+    yield from _unique(helper.make_node("Unique", node.input, outputs, sorted=0), label)
+
+
+def _remove_padding(node: NodeProto, label: str) -> Iterator[NodeProto]:
+    """The rows are cut; where each was and the lengths are not."""
+    rows, *more = [*node.output, "", "", ""][:4]
+    full, size = _made(label, "all"), _made(label, "size")
+    yield _inner(node, label, [full, *more, size])
+    yield _cut(label, full, size, rows, 0)
+
+
 def _roi_align(node: NodeProto, label: str) -> Iterator[NodeProto]:
     """Without a sampling ratio: how many samples a bin takes at most is asked for first."""
     most = _made(node.output[0], "samples")
@@ -178,6 +197,7 @@ Rewrite = Callable[[NodeProto, str], Iterator[NodeProto]]
 CLASSIFIERS: dict[str, Rewrite] = dict.fromkeys(
     ("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier"), _string_labels
 )
+OF_MICROSOFT: dict[str, Rewrite] = {"RemovePadding": _remove_padding, "Unique": _unsorted}
 REWRITES: dict[str, Rewrite] = {
     "Compress": _one_result,
     "NonMaxSuppression": _non_max_suppression,

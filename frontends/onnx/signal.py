@@ -7,6 +7,7 @@ from onnx import TensorProto
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
+from nn_opt.frontends.onnx.contrib import contrib
 from nn_opt.frontends.onnx.fourier import Complex, transform
 from nn_opt.frontends.onnx.node import (
     Array,
@@ -99,6 +100,23 @@ def _real_inverse(x: Complex, length: int) -> SSAValue:
         factors[-1] = 1
     weighted = x.first(own).times(factors, np.zeros(own))
     return _divided(transform(weighted, length, 1).re, length)
+
+
+@contrib("Rfft", needs=1, attrs="onesided", only={"normalized": 0, "signal_ndim": 1})
+def real_transform(node: Node) -> Results:
+    """Of the last axis; both parts of numbers come on a new one."""
+    x = node[0]
+    signal = Complex(cast(x, F64), None)
+    return _joined(_both(signal, shape_of(x)[-1], -1, onesided=True), x)
+
+
+@contrib("Irfft", needs=1, attrs="onesided", only={"normalized": 0, "signal_ndim": 1})
+def real_inverse(node: Node) -> Results:
+    x = node[0]
+    bins = shape_of(x)[-2]
+    if bins < 2:
+        raise BadNode(f"{bins} frequencies, expected at least 2")
+    return cast(_real_inverse(_parts(x), 2 * (bins - 1)), element_type(x))
 
 
 @converts("STFT")
