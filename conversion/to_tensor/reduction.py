@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects.builtin import AnyFloat, IntegerType, i1
+from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.ir import Attribute, Block, Region
 from xdsl.ir.affine import AffineExpr
 
@@ -98,7 +98,7 @@ def accumulator(dtype: Attribute, combiner: str) -> Attribute:
 
 def _wide(dtype: Attribute) -> Attribute | None:
     """Return the type in which the sum of integers does not wrap, if there is one."""
-    return I64 if isinstance(dtype, IntegerType) and width(dtype) < 64 else None
+    return None if isinstance(dtype, AnyFloat) or width(dtype) >= 64 else I64
 
 
 def reduce_axes(
