@@ -14,6 +14,7 @@ from nn_opt.dialects import graph
 from nn_opt.ir.rewriting import rewrite
 from nn_opt.ir.target import Target, target_of
 from nn_opt.ir.types import element_type, is_static, shape_of
+from nn_opt.passes.pack_blocks import PackBlocks
 from nn_opt.schedule.defaults.facts import LONGEST_VECTOR
 from nn_opt.schedule.defaults.tile_shapes import product_tile
 
@@ -92,12 +93,13 @@ class PackMatmulsPass(ModulePass):
     """Needs: graph. Keeps: graph. Order: after fold-scale-axis; before fold-constants, which packs.
 
     Rows of a wide matrix lie far apart, in other pages and at equal places of the cache; a panel
-    lies in one piece. A GPU reads rows of tiles at once, so that nothing is packed for it.
+    lies in one piece. Weights of few bits become words, which a vector unpacks in its lanes. A GPU
+    reads rows of tiles at once, so that nothing is packed for it.
     """
 
     name = "pack-matmuls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        packs = [PackWeights(target)] if target.gpu is None else []
+        packs = [PackWeights(target), PackBlocks(target)] if target.gpu is None else []
         rewrite(op, TurnRow(target), *packs)

@@ -34,15 +34,24 @@ def dequantize(op: graph.DequantizeOp, w: Array, scale: Array, zero: Array | Non
 
 
 def unpacked(w: Array, bits: int) -> Array:
-    """Return the numbers of bytes as rows of their own."""
-    parts = [w >> (bits * part) & ((1 << bits) - 1) for part in range(8 // bits)]
+    """Return the numbers of bytes, or of words, as rows of their own."""
+    width = 8 * w.dtype.itemsize
+    parts = [w >> (bits * part) & ((1 << bits) - 1) for part in range(width // bits)]
     return np.stack(parts, 1).reshape(-1, w.shape[1])
+
+
+def of_panels(panels: Array) -> Array:
+    """Return a matrix of its panels of columns."""
+    if panels.ndim < 3:
+        return panels
+    return panels.transpose(1, 0, 2).reshape(panels.shape[1], -1)
 
 
 def block_matmul(
     op: graph.BlockMatmulOp, a: Array, w: Array, scale: Array, zero: Array | None = None
 ) -> Array:
-    numbers = unpacked(w, op.bits.value.data)
+    scale, zero = of_panels(scale), None if zero is None else of_panels(zero)
+    numbers = unpacked(of_panels(w), op.bits.value.data)
     return np.matmul(widened(a), dequantized(numbers, scale, zero, 0, op.block.value.data))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
@@ -87,7 +88,10 @@ class BlockMatmulOp(GraphOp):
     """a @ ((w - zero) * scale), where w is [K, N] with `bits` bits a number, packed along K.
 
     w is ui8 [K * bits / 8, N], the first number of a byte at its low end, all without a sign. scale
-    and zero, 0 if that is absent, are f32 [K / block, N].
+    and zero, 0 if that is absent, are floats [K / block, N]; zero may be ui8.
+
+    In panels of P columns w is ui32 [N / P, K * bits / 32, P], its words packed as bytes are, and
+    the parameters are [N / P, K / block, P].
     """
 
     name = "graph.block_matmul"
@@ -115,24 +119,35 @@ class BlockMatmulOp(GraphOp):
         self.build_inferred((a, w, scale, zero), properties)
 
     @property
-    def per_byte(self) -> int:
-        """How many numbers a byte holds."""
-        return 8 // self.bits.value.data
+    def in_panels(self) -> bool:
+        """Whether the weights are words in panels of columns."""
+        return len(shape_of(self.w)) == 3
+
+    @property
+    def per_word(self) -> int:
+        """How many numbers a byte, or a word, of the weights holds."""
+        return (32 if self.in_panels else 8) // self.bits.value.data
 
     def infer_result_types(self) -> list[Attribute]:
         bits, block = self.bits.value.data, self.block.value.data
         if bits not in (2, 4, 8):
             raise ValueError(f"bits is {bits}, expected 2, 4 or 8")
-        (rows, columns), per_byte = shape_of(self.w), 8 // bits
-        if block < 1 or block % per_byte or rows * per_byte % block:
-            problem = f"blocks of {block} numbers, expected whole ones of {rows} rows of bytes"
+        *panels, rows, width = shape_of(self.w)
+        word, per_word = ("words" if self.in_panels else "bytes"), self.per_word
+        if block < 1 or block % per_word or rows * per_word % block:
+            problem = f"blocks of {block} numbers, expected whole ones of {rows} rows of {word}"
             raise ValueError(problem)
-        full = (rows * per_byte // block, columns)
-        if element_type(self.w) != UNSIGNED[8]:
-            raise ValueError(f"w has element type {element_type(self.w)}, expected ui8")
+        expected = UNSIGNED[32 if self.in_panels else 8]
+        if element_type(self.w) != expected:
+            found = element_type(self.w)
+            raise ValueError(f"w has element type {found}, expected ui{expected.width.data}")
+        self._check_parameters((*panels, rows * per_word // block, width))
+        shape = matmul_shape(shape_of(self.a), (rows * per_word, prod(panels) * width))
+        return [tensor_type(shape, element_type(self.a))]
+
+    def _check_parameters(self, full: Shape) -> None:
         for what, value in (("scale", self.scale), ("zero point", self.zero)):
             if value is not None:
                 check_parameter(value, full, what)
-                check_elements(value, Elements.FLOAT, what)
-        shape = matmul_shape(shape_of(self.a), (rows * per_byte, columns))
-        return [tensor_type(shape, element_type(self.a))]
+                if value is self.scale or element_type(value) != UNSIGNED[8]:
+                    check_elements(value, Elements.FLOAT, what)

@@ -12,6 +12,7 @@ from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import is_reduction, stages, work
 from nn_opt.schedule.defaults.gpu import gpu_schedule
 from nn_opt.schedule.defaults.inlining import inline_stages
+from nn_opt.schedule.defaults.nested_sums import nested_sums, schedule_nested_sums
 from nn_opt.schedule.defaults.rows import schedule_rows
 from nn_opt.schedule.defaults.sums import reduces_rows
 from nn_opt.schedule.defaults.tiled import choose_tile, schedule_tiled, with_columns
@@ -58,8 +59,7 @@ def _schedule_stages(schedule: Schedule, target: Target, columns: int | None) ->
         for block in stages(schedule.function):
             schedule_pass(schedule, block.stage.data, target)
         return
-    if len(reductions) == 1 and is_vector_product(reductions[0]):
-        schedule_vector_product(schedule, reductions[0].stage.data, target)
+    if _schedule_special(schedule, reductions, target):
         _schedule_plain(schedule, target)
         return
     one = len(reductions) == 1 and not reduces_rows(reductions[0], target)
@@ -81,6 +81,17 @@ def _schedule_stages(schedule: Schedule, target: Target, columns: int | None) ->
     for stage in untouched:
         if _is_plain(schedule, stage):
             schedule_pass(schedule, stage, target)
+
+
+def _schedule_special(schedule: Schedule, reductions: list[BlockOp], target: Target) -> bool:
+    """Schedule the reductions of a kernel that has a form of its own; return whether it has."""
+    if len(reductions) == 1 and is_vector_product(reductions[0]):
+        schedule_vector_product(schedule, reductions[0].stage.data, target)
+        return True
+    nested = nested_sums(schedule, target)
+    if nested is not None:
+        schedule_nested_sums(schedule, nested, target)
+    return nested is not None
 
 
 def _schedule_plain(schedule: Schedule, target: Target) -> None:

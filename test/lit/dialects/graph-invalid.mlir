@@ -588,3 +588,19 @@ func.func @block_matmul_weights(%a: tensor<3x8xf32>, %w: tensor<4x2xi8>, %s: ten
   %y = graph.block_matmul %a, %w, %s block 4 bits 4 : (tensor<3x8xf32>, tensor<4x2xi8>, tensor<2x2xf32>) -> tensor<3x2xf32>
   func.return
 }
+
+// -----
+
+func.func @block_matmul_panels(%a: tensor<3x8xf32>, %w: tensor<1x2x2xui8>, %s: tensor<1x1x2xf32>) {
+  // expected-error@+1 {{graph.block_matmul: w has element type ui8, expected ui32}}
+  %y = graph.block_matmul %a, %w, %s block 8 bits 4 : (tensor<3x8xf32>, tensor<1x2x2xui8>, tensor<1x1x2xf32>) -> tensor<3x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @block_matmul_words(%a: tensor<3x8xf32>, %w: tensor<1x1x2xui32>, %s: tensor<1x2x2xf32>) {
+  // expected-error@+1 {{graph.block_matmul: blocks of 4 numbers, expected whole ones of 1 rows of words}}
+  %y = graph.block_matmul %a, %w, %s block 4 bits 4 : (tensor<3x8xf32>, tensor<1x1x2xui32>, tensor<1x2x2xf32>) -> tensor<3x2xf32>
+  func.return
+}
