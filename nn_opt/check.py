@@ -143,6 +143,7 @@ class Check(Instrument):
 
     rtol: how much floats may differ, as a part of the largest; sums in another order differ by
       about 1e-6.
+    inputs: what the entry function is given; None stands for seeded random numbers.
 
     >>> import nn_opt
     >>> from xdsl.dialects import arith
@@ -161,6 +162,7 @@ class Check(Instrument):
     """
 
     rtol: float = 1e-5
+    inputs: Sequence[Array] | None = None
     _inputs: list[Array] = field(default_factory=list[Array])
     _expected: list[Array] | None = None
     _previous: ModuleOp | None = None
@@ -168,7 +170,8 @@ class Check(Instrument):
 
     def before_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if self._expected is None and can_run(module):
-            self._inputs = seeded_inputs(module)
+            given = self.inputs
+            self._inputs = seeded_inputs(module) if given is None else list(given)
             self._expected = run(module, self._inputs)
             if _is_model(entry_function(module)):
                 self._manifest = signature_of(module)

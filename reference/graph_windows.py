@@ -50,6 +50,8 @@ def windows_at(
 ) -> Array:
     """Return the first `counts` windows of x, which goes on with `fill` behind its end."""
     rank = len(kernel)
+    if 0 in counts:
+        return np.empty((*x.shape[:2], *counts, *kernel), x.dtype)
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     ends = [(counts[i] - 1) * strides[i] + reach[i] - x.shape[i + 2] for i in range(rank)]
     padded = resized(x, [0] * x.ndim, [0, 0, *ends], fill)

@@ -234,7 +234,7 @@ def matmul_shape(a: Sequence[int], b: Sequence[int]) -> Shape:
 def window_positions(
     size: int, kernel: int, stride: int, pads: tuple[int, int], dilation: int, ceil: bool = False
 ) -> int:
-    """Return how many windows fit along one axis.
+    """Return how many windows fit along one axis: none where there are no elements.
 
     Units:  all in elements of the axis; pads = (before, after).
     Raises: ValueError if not even one window fits.
@@ -247,6 +247,8 @@ def window_positions(
     count = (-(-span // stride) if ceil else span // stride) + 1
     if ceil and (count - 1) * stride >= size + pads[0]:
         count -= 1
+    if size == 0:
+        return max(count, 0)
     if count < 1:
         raise ValueError(f"kernel {kernel} (dilation {dilation}) does not fit {size} plus {pads}")
     return count

@@ -10,7 +10,11 @@ import pytest
 from fuzz.edits import edited
 from fuzz.targets import CORPUS, TARGETS, kept
 
-FILES = [(path.parent.name, path.name) for path in sorted(CORPUS.glob("*/*"))]
+FILES = [
+    (path.parent.name, path.name)
+    for path in sorted(CORPUS.glob("*/*"))
+    if path.parent.name in TARGETS
+]
 SEEDS = [(name, file) for name, file in FILES if "-" not in file and name != "edits"]
 
 
