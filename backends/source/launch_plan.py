@@ -114,6 +114,8 @@ class _Planner:
         match op:
             case gpu.LaunchFuncOp():
                 return [self._launch(op, loops)]
+            case loop.CopyOp() if byte_size(op.source) == 0:
+                return []
             case loop.CopyOp():
                 return [Copy(self.place(op.source, loops), self.place(op.target, loops))]
             case loop.ForOp():

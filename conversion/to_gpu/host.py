@@ -143,14 +143,15 @@ def viewed(
 
 
 def runs_on_host(nest: loop.ForOp) -> bool:
-    """Return whether a loop is around launches: of time, say."""
+    """Return whether a loop is around launches: of time, say; or around nothing but copies."""
     if nest.how.is_bound:
         return False
-    inner = (op for op in nest.body.walk())
-    return any(
+    inner = list(nest.body.walk())
+    around = any(
         op.how.is_block if isinstance(op, loop.ForOp) else isinstance(op, func.CallOp)
         for op in inner
     )
+    return around or all(isinstance(op, (*OF_HOST, loop.CopyOp, loop.ForOp)) for op in inner)
 
 
 def nodes_in(ops: Sequence[Operation]) -> list[str]:

@@ -250,10 +250,11 @@ class Converter:
         body, old = time.body.block, scan.body.block
         last = old.last_op
         assert last is not None
-        slices = [step_view(source, time, scan) for source in scanned]
+        self.buffers |= zip(old.args, states, strict=False)
+        for argument, source in zip(old.args[len(states) :], scanned, strict=True):
+            if argument.uses:  # nothing may read what only says how many steps there are
+                self.buffers[argument] = step_view(source, time, scan)
         results = [step_view(target, time, scan) for target in stacked]
-        for argument, buffer in zip(old.args, [*states, *slices], strict=True):
-            self.buffers[argument] = buffer
         yielded = list(last.operands)
         nexts, outputs = yielded[: len(states)], yielded[len(states) :]
         self.fill(old, body, list(zip(outputs, results, strict=True)))

@@ -240,3 +240,25 @@ builtin.module attributes {nn.target = "opencl"} {
     func.return
   }
 }
+
+// -----
+
+// A loop of copies alone stays on the host: a recurrence whose steps only move its states.
+
+// CHECK:      func.func @moves
+// CHECK:        loop.for %t = 0 to 3 {
+// CHECK-NEXT:     loop.copy %x to %y
+// CHECK-NEXT:     %v = loop.view %z offset 4 * %t : memref<3x4xf32> to memref<4xf32>
+// CHECK-NEXT:     loop.copy %y to %v
+// CHECK-NEXT:   }
+// CHECK-NOT:    gpu.launch_func
+builtin.module attributes {nn.target = "opencl"} {
+  func.func @moves(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<3x4xf32>) {
+    loop.for %t = 0 to 3 {
+      loop.copy %x to %y : memref<4xf32> to memref<4xf32>
+      %v = loop.view %z offset 4 * %t : memref<3x4xf32> to memref<4xf32>
+      loop.copy %y to %v : memref<4xf32> to memref<4xf32>
+    }
+    func.return
+  }
+}

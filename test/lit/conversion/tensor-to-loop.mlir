@@ -81,6 +81,23 @@ func.func @scan(%x: tensor<5x4xf32>) -> (tensor<4xf32>, tensor<5x4xf32>) {
 
 // -----
 
+// What only says how many steps there are is not read.
+// CHECK:         func.func private @step
+func.func private @step(%h: tensor<4xf32>) -> tensor<4xf32>
+// CHECK-LABEL: @counted
+// CHECK:         loop.for %t = 0 to 3 {
+// CHECK-NEXT:      %o = loop.alloc
+// CHECK-NEXT:      func.call @step(%h, %o) : (memref<4xf32>, memref<4xf32>) -> ()
+func.func @counted(%h0: tensor<4xf32>, %numbers: tensor<3xi64>) -> tensor<4xf32> {
+  %h = tensor.scan 1 (%s = %h0 : tensor<4xf32>, %t = %numbers : tensor<3xi64>) -> (tensor<4xf32>) {
+    %o = func.call @step(%s) : (tensor<4xf32>) -> tensor<4xf32>
+    tensor.yield %o : tensor<4xf32>
+  }
+  func.return %h : tensor<4xf32>
+}
+
+// -----
+
 // What no op here computes, or what is wanted twice, is copied.
 // CHECK-LABEL: @copies
 func.func @copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tools
 from chromium import Chromium
-from samples import Sample, sample, sample_of, tiny_network
+from samples import Sample, recurrences, sample, sample_of, tiny_network
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +24,11 @@ def mobilenet(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 @pytest.fixture(scope="session")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     return sample(tiny_network(), tmp_path_factory.mktemp("network") / "network.onnx")
+
+
+@pytest.fixture(scope="session")
+def recurrent(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    return sample(recurrences(), tmp_path_factory.mktemp("recurrent") / "recurrent.onnx")
 
 
 @pytest.fixture(scope="session")

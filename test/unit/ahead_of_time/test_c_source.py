@@ -13,7 +13,6 @@ import pytest
 import tools
 from samples import Sample
 
-from bench import models
 from nn_opt.ahead_of_time import c_source
 from nn_opt.driver.compile import main
 
@@ -34,28 +33,23 @@ int main(void) {{
 """
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
-    """A small MLP's file, an input, and what onnxruntime makes of it."""
-    path = tmp_path / "a model.onnx"
-    path.write_bytes(models.build_small("mlp").SerializeToString())
-    session = onnxruntime.InferenceSession(str(path))
-    x = np.random.default_rng(0).normal(size=session.get_inputs()[0].shape).astype(np.float32)
-    (y,) = session.run(None, {"features": x})
-    return path, x, np.asarray(y)
-
-
 @tools.needs("cc")
-@pytest.mark.parametrize("limit", [1 << 20, 0], ids=["weights inside", "weights beside"])
+@pytest.mark.parametrize(
+    ("kind", "limit"),
+    [("mlp", 1 << 20), ("mlp", 0), ("recurrent", 1 << 20)],
+    ids=["weights inside", "weights beside", "recurrences"],
+)
 def test_a_c_program(
+    kind: str,
     limit: int,
-    model: tuple[Path, np.ndarray, np.ndarray],
+    request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(c_source, "EMBEDDED_BYTES", limit)
-    path, x, y = model
-    assert main([str(path), "-o", str(tmp_path / "net.c")]) == 0
+    sample: Sample = request.getfixturevalue(kind)
+    x, y = sample.x, sample.y
+    assert main([str(sample.path), "-o", str(tmp_path / "net.c")]) == 0
     reading = 'fread(w, 1, sizeof w, fopen("net.c.weights", "rb")) ? w : w'
     weights = "const void *weights = net_weights;"
     if not limit:

@@ -151,7 +151,7 @@ def check(done: subprocess.CompletedProcess[bytes], y: np.ndarray) -> None:
 
 
 @tools.needs("opencl", "gcc")
-@pytest.mark.parametrize("kind", ["network", "slices"])
+@pytest.mark.parametrize("kind", ["network", "slices", "recurrent"])
 def test_an_opencl_host(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
     sample: Sample = request.getfixturevalue(kind)
     make(sample, "opencl", tmp_path)

@@ -76,6 +76,17 @@ def test_engines(folder: Path, network: Sample, engines: str, chosen: str):
     ]
 
 
+@tools.needs("node", "wasm-ld")
+def test_recurrences(recurrent: Sample, tmp_path: Path):
+    assert main([str(recurrent.path), "-o", str(tmp_path / "a net.mjs")]) == 0
+    (tmp_path / "script.mjs").write_text(SCRIPT)
+    for engine in ("wasm", "js"):
+        done = run(tmp_path, recurrent.x, engine)
+        assert done.returncode == 0, done.stderr.decode()
+        got = np.frombuffer(done.stdout, np.float32).reshape(recurrent.y.shape)
+        np.testing.assert_allclose(got, recurrent.y, rtol=1e-5, atol=1e-6)
+
+
 @pytest.fixture
 def site(folder: Path) -> Iterator[str]:
     """Return the address under which the folder is served."""

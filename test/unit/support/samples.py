@@ -68,3 +68,48 @@ def tiny_network() -> onnx.ModelProto:
     graph = helper.make_graph(nodes, "tiny", [given], [made], weights)
     opset = [helper.make_opsetid("", 17)]
     return helper.make_model(graph, opset_imports=opset, ir_version=9)
+
+
+def recurrences() -> onnx.ModelProto:
+    """Return an LSTM of both directions; loops of moves alone, of no step, and one in another.
+
+    5 steps, 2 sequences, 3 features, 2 hidden numbers.
+    """
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[5,2,3] x) => (float[30,2] y)
+    <int64[2] rows = {-1, 2}, int64 three = {3}, int64 none = {0},
+     bool go = {1}, float[2,2] a = {0.5, -1, 2, 0.25}, float[2,2] b = {1, 0, -0.5, 3}> {
+      h, last, cell = LSTM<hidden_size = 2, direction = "bidirectional">(x, w, r)
+      flat = Reshape(h, rows)
+      moved, here, there = Loop(three, go, last, cell, cell) <body = move (int64 i, bool c,
+        float[2,2,2] p, float[2,2,2] q, float[2,2,2] s) => (bool d, float[2,2,2] k,
+        float[2,2,2] l, float[2,2,2] m) {
+        d = Identity(c)
+        k = Identity(q)
+        l = Identity(s)
+        m = Neg(p)
+      }>
+      never = Loop(none, go, a) <body = wait (int64 i, bool c, float[2,2] p)
+        => (bool d, float[2,2] q) { d = Identity(c)  q = Exp(p) }>
+      sums, all = Loop(three, go, never) <body = outer (int64 i, bool c, float[2,2] p)
+        => (bool d, float[2,2] q, float[2,2] t) {
+        d = Identity(c)
+        n = Cast<to = 1>(i)
+        o = Loop(three, go, p) <body = inner (int64 j, bool e, float[2,2] u)
+          => (bool f, float[2,2] v) {
+          f = Identity(e)
+          z = Tanh(u)
+          v = Add(z, b)
+        }>
+        q = Sub(o, n)
+        t = Mul(p, b)
+      }>
+      ends = Reshape(moved, rows)
+      both = Reshape(all, rows)
+      y = Concat<axis = 0>(flat, ends, both)
+    }""")
+    rng = np.random.default_rng(2)
+    for name, shape in {"w": (2, 8, 3), "r": (2, 8, 2)}.items():
+        weights = rng.normal(size=shape).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weights, name))
+    return model
