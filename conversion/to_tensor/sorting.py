@@ -1,71 +1,32 @@
 """Orders: integers that sort as the elements do, and the ways to sort those.
 
-Few of many are found one by one. Short rows are sorted by counting, for each element, those before
+Few of many are found one by one (selecting.py). Short rows are sorted by counting, for each element, those before
 it; long rows so in runs, which are then merged two by two. For many threads a bitonic network takes
 the place of merging, in which each element waits for the one before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float64Type, IntegerType
-from xdsl.ir import Attribute
-from xdsl.ir.affine import AffineExpr
+from xdsl.dialects.builtin import Float64Type
 
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
+from nn_opt.conversion.to_tensor.keys import I32, Keys, comes_before, place_of, sortable
 from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.merging import merge_runs, sort_by_network
 from nn_opt.conversion.to_tensor.scalar import (
     I64,
     INDEX,
-    Number,
     Scalar,
     constant,
-    is_unsigned,
     width,
     working,
 )
-from nn_opt.conversion.to_tensor.steps import repeat
+from nn_opt.conversion.to_tensor.selecting import is_few, one_by_one
 from nn_opt.dialects import graph
-from nn_opt.dialects.tensor import identity_of
 from nn_opt.ir.types import shape_of
 
-I32 = IntegerType(32)  # of a place in a row
 RUN = {32: 64, 64: 16}  # elements that are sorted by counting before they are merged, by bits
 LONG = {32: 256, 64: 48}  # elements of a row that is not sorted by counting alone
-MERGED = 24  # what an element costs in a merge, in comparisons of vectors
-LANES = 8
-
-
-@dataclass(frozen=True)
-class Keys:
-    """Integers [rows.., n] that ascend in the wanted order; of equal ones, the first is first."""
-
-    array: Array
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        return self.array.shape[:-1]
-
-    @property
-    def size(self) -> int:
-        return self.array.shape[-1]
-
-    @property
-    def type(self) -> Attribute:
-        return self.array.dtype
-
-    @property
-    def bits(self) -> int:
-        return width(self.type)
-
-    @property
-    def most(self) -> Number:
-        """The largest key."""
-        return identity_of("min", self.type)
 
 
 def convert_argsort(k: Lowering, op: graph.ArgSortOp) -> Array:
@@ -87,8 +48,8 @@ def _sorted(k: Lowering, keys: Keys, count: int) -> Array:
     """Return the first `count` places of each row in order."""
     size = keys.size
     levels = (size - 1).bit_length()
-    if 2 * count < min(size + count, MERGED * LANES):
-        return _one_by_one(k, keys, count)
+    if is_few(keys, count, k.parallel):
+        return one_by_one(k, keys, count)
     if size <= LONG[keys.bits]:
         return _by_counting(k, keys, count)
     if k.parallel:
@@ -110,34 +71,6 @@ def _keys(k: Lowering, x: Array, axis: int, descending: bool) -> Keys:
     return Keys(k.compute("argsort.keys", shape, I64 if long else I32, formula))
 
 
-def sortable(x: Scalar) -> Scalar:
-    """Return an integer of 32 or 64 bits that is larger where x is, and largest for NaN."""
-    if x.is_float:
-        return _sortable_float(x)
-    type_ = I64 if width(x.type) == 64 else I32
-    plain = x.cast(type_)
-    return plain ^ -(1 << (width(type_) - 1)) if is_unsigned(x.type) else plain
-
-
-def _sortable_float(x: Scalar) -> Scalar:
-    """Return the bits, those below the sign flipped in negative numbers."""
-    integer = IntegerType(width(x.type))
-    bits = Scalar(arith.BitcastOp(x.value, integer).result, integer)
-    most = (1 << (width(x.type) - 1)) - 1
-    bits = bits.compare("lt", 0).select(bits ^ most, bits)
-    bits = x.compare("eq", 0).select(0, bits)
-    return x.is_nan().select(most, bits)
-
-
-def _place(b: Body, expr: AffineExpr) -> Scalar:
-    return b.index(expr).cast(I32)
-
-
-def _comes_before(key: Scalar, place: Scalar, other: Scalar, at: Scalar) -> Scalar:
-    """Return whether `key`, that of `place`, comes before the `other` one."""
-    return key.compare("lt", other) | (key.compare("eq", other) & place.compare("lt", at))
-
-
 def _by_counting(k: Lowering, keys: Keys, count: int) -> Array:
     """The rank of an element is the number of those before it; that of rank r has place r."""
     source, rows, size = keys.array, keys.rows, keys.size
@@ -145,60 +78,16 @@ def _by_counting(k: Lowering, keys: Keys, count: int) -> Array:
     def smaller(b: Body) -> Scalar:
         own, (other,) = b.par, b.red
         key, mine = b.element(source, [*own[:-1], other]), b.element(source, own)
-        before = _comes_before(key, _place(b, other), mine, _place(b, own[-1]))
+        before = comes_before(key, place_of(b, other), mine, place_of(b, own[-1]))
         return before.select(constant(1, I32), 0)
 
     rank = k.compute("argsort.rank", [*rows, size], I32, smaller, reduce=[size], combiner="add")
 
     def place(b: Body) -> Scalar:
         here = b.element(rank, [*b.par[:-1], b.red[0]])
-        return here.compare("eq", _place(b, b.par[-1])).select(_place(b, b.red[0]), 0)
+        return here.compare("eq", place_of(b, b.par[-1])).select(place_of(b, b.red[0]), 0)
 
     return k.compute("argsort.place", [*rows, count], I32, place, reduce=[size], combiner="max")
-
-
-def _one_by_one(k: Lowering, keys: Keys, count: int) -> Array:
-    """The least key, then the least of those after it, and so on."""
-    rows, least = keys.rows, identity_of("max", keys.type)
-    states = [
-        k.compute("argsort.none", rows, keys.type, lambda b: constant(least, keys.type)),
-        k.compute("argsort.nowhere", rows, I32, lambda b: constant(-1, I32)),
-    ]
-
-    def step(now: Sequence[Array], _: Sequence[Array]) -> tuple[list[Array], list[Array]]:
-        new = _next_least(k, keys, now)
-        return new, new[1:]
-
-    places = repeat(states, [], step, count)[-1]
-    return k.compute(
-        "argsort.turned",
-        [*rows, count],
-        I32,
-        lambda b: b.element(places, [b.par[-1], *b.par[:-1]]),
-    )
-
-
-def _next_least(k: Lowering, keys: Keys, now: Sequence[Array]) -> list[Array]:
-    """Return the least key after that of `now` and its place."""
-    source, rows, size = keys.array, keys.rows, keys.size
-
-    def later(b: Body) -> tuple[Scalar, Scalar]:
-        key = b.element(source, [*b.par, b.red[0]])
-        last, at = (b.element(state, b.par) for state in now)
-        return _comes_before(last, at, key, _place(b, b.red[0])), key
-
-    def least(b: Body) -> Scalar:
-        after, key = later(b)
-        return after.select(key, keys.most)
-
-    found = k.compute("argsort.least", rows, keys.type, least, reduce=[size], combiner="min")
-
-    def first(b: Body) -> Scalar:
-        after, key = later(b)
-        hit = after & key.compare("eq", b.element(found, b.par))
-        return hit.select(_place(b, b.red[0]), size)
-
-    return [found, k.compute("argsort.first", rows, I32, first, reduce=[size], combiner="min")]
 
 
 def _sorted_runs(k: Lowering, keys: Keys, count: int) -> tuple[Array, Array]:
@@ -219,7 +108,7 @@ def _sorted_runs(k: Lowering, keys: Keys, count: int) -> tuple[Array, Array]:
         return [*b.par[:last], b.element(inner, b.par).cast(INDEX)]
 
     def place(b: Body) -> Scalar:
-        return b.element(inner, b.par) + _place(b, b.par[-2] * length)
+        return b.element(inner, b.par) + place_of(b, b.par[-2] * length)
 
     shape = [*shape[:last], count]
     ordered = k.compute("argsort.run", shape, keys.type, lambda b: b.element(cut.array, at(b)))

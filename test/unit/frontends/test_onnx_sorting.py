@@ -55,6 +55,8 @@ def special(*shape: int) -> Array:
     [
         pytest.param(special(3, 40).astype(np.float32), 1, 40, True, id="counting"),
         pytest.param(special(2, 900).astype(np.float16), 1, 4, False, id="one by one"),
+        pytest.param(special(2, 1030).astype(np.float32), 1, 70, True, id="of parts"),
+        pytest.param(np.full((1, 700), 2**63 - 1, np.int64), 1, 20, False, id="largest keys"),
         pytest.param(special(2, 300), 1, 300, True, id="merging f64"),
         pytest.param(
             np.random.default_rng(2).integers(0, 2**64 - 1, (300, 2), np.uint64, endpoint=True),
