@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from nn_opt.frontends.onnx.node import BadNode
 from nn_opt.frontends.onnx.reader import Model
+from nn_opt.frontends.onnx.signature import HOST_HINT
 from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.types import shape_of
 from nn_opt.reference.graph import evaluate
@@ -34,7 +35,7 @@ class NeedsValue(DiagnosticError):
 
     def __init__(self, model: Model, problem: str, value: str, choices: Mapping[str, bool]):
         hint = f"values={{'{value}': ...}} gives it, on a command line --value {value}=..."
-        super().__init__(str(model.error(problem, hint=f"{hint}; a run computes it")))
+        super().__init__(str(model.error(problem, hint=f"{hint}; nn_opt.compile and nn-run compute it")))
         self.value = value
         self.choices = dict(choices)
 
@@ -46,7 +47,7 @@ class NeedsHost(DiagnosticError):
     """
 
     def __init__(self, model: Model, problem: str, node: str, choices: Mapping[str, bool]):
-        super().__init__(str(model.error(problem)))
+        super().__init__(str(model.error(problem, hint=HOST_HINT)))
         self.node = node
         self.choices = dict(choices)
 

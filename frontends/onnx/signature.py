@@ -13,6 +13,8 @@ from onnx import TensorProto, TypeProto, ValueInfoProto
 from nn_opt.frontends.onnx.reader import Model, Source, read_model
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
 
+# Where a model runs of which the importer cannot make one module.
+HOST_HINT = "nn_opt.compile and nn-run run it, with steps of the host; nn-opt --report lists them"
 MAX_ELEMENTS = 2**40  # a tensor beyond a tera-element is a mistake in the model, not a wish
 
 
@@ -78,11 +80,13 @@ def describe_outputs(source: Source, *, host: bool = False) -> list[InputSpec]:
 def _spec(model: Model, value: ValueInfoProto, host: bool) -> InputSpec:
     kind = kind_of_type(value.type)
     if kind not in (TENSOR, STRING) and not host:
-        raise model.error(f"'{value.name}' is a {kind.split()[0]}, not a tensor")
+        problem = f"'{value.name}' is a {kind.split()[0]}, not a tensor"
+        raise model.error(problem, hint=HOST_HINT)
     tensor = _tensor_type(value.type)
     if tensor.elem_type not in ELEMENT_DTYPES and not (host and kind.endswith((STRING, MAP))):
         raise model.error(
-            f"'{value.name}' has elements of {type_name(tensor.elem_type)}, which is not supported"
+            f"'{value.name}' has elements of {type_name(tensor.elem_type)}, which is not supported",
+            hint=HOST_HINT if kind == STRING else "",
         )
     shape = tuple(map(_size, tensor.shape.dim)) if tensor.HasField("shape") else None
     if kind not in (TENSOR, STRING):

@@ -10,10 +10,19 @@ from nn_opt.frontends.onnx.bounded import is_bounded
 from nn_opt.frontends.onnx.branches import is_if
 from nn_opt.frontends.onnx.node import Attributes
 from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, ML_DOMAIN, Model
+from nn_opt.frontends.onnx.signature import HOST_HINT
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
-from nn_opt.frontends.onnx.table import CONVERTERS, Request
+from nn_opt.frontends.onnx.table import Request, all_converters, converter_of
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
 
+HOST_REASON = "runs as a step of the host, not as compiled code"
+# Operators that are no more than moves of sequences, optionals, strings, maps and files.
+ON_HOST = frozenset(
+    "CastMap CategoryMapper ConcatFromSequence DictVectorizer ImageDecoder Optional"
+    " OptionalGetElement OptionalHasElement RegexFullMatch SequenceAt SequenceConstruct SequenceEmpty SequenceErase"
+    " SequenceInsert SequenceLength SequenceMap SplitToSequence StringConcat StringNormalizer"
+    " StringSplit ZipMap".split()
+)
 SHOWN = 20  # nodes listed in full; a larger model repeats the same few operators
 
 
@@ -46,7 +55,9 @@ def require_supported(model: Model, host: Container[str] = ()) -> None:
             pending.extend(inner)  # the loop goes on through what is appended
     problems += [] if host else _weight_problems(graph)
     if problems:
-        raise model.error(_listing(problems), hint=f"{len(CONVERTERS)} operators are supported")
+        hosted = any(line.endswith((HOST_REASON, "of string")) for line in problems)
+        hint = HOST_HINT if hosted else f"{len(all_converters())} operators are supported"
+        raise model.error(_listing(problems), hint=hint)
 
 
 def reasons(model: Model, node: NodeProto) -> Iterator[str]:
@@ -56,9 +67,11 @@ def reasons(model: Model, node: NodeProto) -> Iterator[str]:
     if is_if(node):
         return  # its branches are looked at once it is known which of them is taken
     key = operator_key(node)
-    converter = CONVERTERS.get(key)
+    converter = converter_of(key)
     if converter is None:
-        yield "no such operator in ONNX" if _is_unknown(key) else "operator is not supported"
+        on_host = key[0] in ("", ML_DOMAIN) and key[1] in ON_HOST
+        missing = HOST_REASON if on_host else "operator is not supported"
+        yield "no such operator in ONNX" if _is_unknown(key) else missing
         return
     version = model.opsets.get(key[0], 0)
     request = Request(Attributes(node), version, tuple(node.input), tuple(node.output))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from argparse import Namespace
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,16 +58,22 @@ class Request:
         return self._origin.module(*self._sizes)
 
     def signature(self) -> Manifest:
-        """Return what goes in and out.
+        """Return what goes in and out, with sizes that the model does not state itself.
 
-        Raises: DiagnosticError if sizes are not known.
+        Raises: DiagnosticError if sizes are not known, or the host must run nodes of the model.
         """
         signature = self._origin.signature(*self._sizes)
+        if signature.hosted:
+            self.module()  # says which nodes, and where they can run
         for info in signature.inputs:
             if not info.is_static:
                 hint = "give them by --dim or --shape"
                 fail(f"error: input {info} has unknown sizes\n  hint: {hint}")
-        return signature
+        if all(info.is_static for info in signature.outputs):
+            return signature
+        from nn_opt.build import signature_of
+
+        return replace(signature, outputs=signature_of(self.module()).outputs)
 
     @cached_property
     def _origin(self):

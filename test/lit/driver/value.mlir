@@ -11,7 +11,7 @@
 
 // CHECK: func.func @main(%0: tensor<2x4xf32>) -> tensor<8x1xf32>
 // NONE: error: node 'Reshape_0': Reshape: operand 1 ('s') must be known at compile time
-// NONE-NEXT: hint: values={'s': ...} gives it, on a command line --value s=...; a run computes it
+// NONE-NEXT: hint: values={'s': ...} gives it, on a command line --value s=...; nn_opt.compile and nn-run compute it
 // NAME: error: the model has no value 'q'; its inputs are 'x', 's'
 // NUMBER: error: --value is 's=8,x', but 'x' is no number
 // FORM: error: --value is 's', expected NAME=1,2

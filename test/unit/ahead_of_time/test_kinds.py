@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import onnx
+import onnx.parser
 import pytest
 from samples import Sample
 
@@ -191,3 +193,50 @@ def test_every_kind_has_a_maker():
 def test_every_kind_is_documented():
     page = (ROOT / "docs" / "ahead-of-time.md").read_text()
     assert [suffix for suffix in KINDS if f"`{suffix}`" not in page] == []
+
+
+NO_SHAPES = """<ir_version: 9, opset_import: ["": 20]>
+g (float[2,6] x) => (float[a,b] y, float[c] z) {
+  y = Relu(x)
+  k = Constant<value_ints=[12]>()
+  z = Reshape(y, k)
+}"""
+
+
+@pytest.mark.parametrize("suffix", ["mjs", "html", "c", "cl"])
+def test_undeclared_sizes_of_outputs(suffix: str, tmp_path: Path):
+    model = onnx.parser.parse_model(NO_SHAPES)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    onnx.save(model, tmp_path / "m.onnx")
+    assert main([str(tmp_path / "m.onnx"), "-o", str(tmp_path / f"m.{suffix}")]) == 0
+    if suffix == "mjs":
+        text = (tmp_path / "m.mjs").read_text()
+        assert '"shape": [2, 6]' in text.partition("outputs")[2]
+        assert '"shape": [12]' in text
+
+
+HOSTED = """<ir_version: 9, opset_import: ["": 20]>
+g (float[6] x, int64[2] sizes) => (float[m] y) {
+  s = SplitToSequence(x, sizes)
+  k = Constant<value_int=-1>()
+  y = SequenceAt(s, k)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (HOSTED, "'SequenceAt_2': ai.onnx.SequenceAt (opset 20): runs as a step of the host"),
+        (HOSTED, "hint: nn_opt.compile and nn-run run it, with steps of the host"),
+        (
+            HOSTED.partition("{")[0].replace("float[6]", "string[6]") + "{ y = Abs(x) }",
+            "'x' has elements of string, which is not supported\n  hint: nn_opt.compile and nn-run",
+        ),
+    ],
+)
+def test_models_for_the_host(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    assert main([str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.so")]) == 1
+    assert words in capsys.readouterr().err

@@ -10,7 +10,9 @@ import pytest
 from staged_models import check, compiled, counting, ints, parsed, reals
 
 import nn_opt
+from nn_opt.frontends.onnx.support import ON_HOST
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.staged.host import HOST_OPS
 
 X = np.arange(10, dtype=np.float32).reshape(2, 5)
 
@@ -214,5 +216,9 @@ def test_sequences_of_different_lengths_in_a_map():
 
 def test_the_graph_level_has_no_sequences():
     proto = parsed("g (seq(float[n]) s) => (int64 y) { y = SequenceLength(s) }")
-    with pytest.raises(DiagnosticError, match=r"SequenceLength_0'.*operator is not supported"):
+    with pytest.raises(DiagnosticError, match=r"SequenceLength_0'.*runs as a step of the host"):
         nn_opt.import_model(proto)
+
+
+def test_what_the_importer_says_of_operators_of_the_host():
+    assert {name for name, known in HOST_OPS.items() if known.always} == ON_HOST
