@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 
 from nn_opt.frontends.onnx.bounded import DOMAIN, REWRITES
-from nn_opt.frontends.onnx.converters import CONVERTERS
+from nn_opt.frontends.onnx.table import all_converters
+
+CONVERTERS = all_converters()
 
 INTRODUCTION = f"""# ONNX operators
 

@@ -1,20 +1,12 @@
-"""Every file of converters: importing this one fills the table `CONVERTERS`."""
+"""The files of converters of ONNX's own operators: importing this one puts them into the table.
+
+Those of other domains are imported by `nn_opt.frontends.onnx.table` when a model has one.
+"""
 
 from nn_opt.frontends.onnx import (
     attention,
     batch_norm,
     casts,
-    contrib_arrays,
-    contrib_attention,
-    contrib_bits,
-    contrib_elementwise,
-    contrib_grouped,
-    contrib_groups,
-    contrib_int8,
-    contrib_linear,
-    contrib_normalization,
-    contrib_packed,
-    contrib_scores,
     control,
     determinant,
     dropout,
@@ -22,9 +14,6 @@ from nn_opt.frontends.onnx import (
     linear,
     loops,
     losses,
-    ml_features,
-    ml_linear,
-    ml_trees,
     movement,
     nn,
     normalization,
@@ -32,7 +21,6 @@ from nn_opt.frontends.onnx import (
     quantize,
     random,
     recurrent,
-    recurrent_int8,
     reduction,
     resize,
     rotary,
@@ -44,37 +32,22 @@ from nn_opt.frontends.onnx import (
     sorting,
     suppression,
     tfidf,
-    training,
     unpooling,
 )
-from nn_opt.frontends.onnx.table import CONVERTERS
+from nn_opt.frontends.onnx.table import converter_of
 
 __all__ = [
-    "CONVERTERS",
     "attention",
     "batch_norm",
     "casts",
-    "contrib_arrays",
-    "contrib_attention",
-    "contrib_bits",
-    "contrib_elementwise",
-    "contrib_grouped",
-    "contrib_groups",
-    "contrib_int8",
-    "contrib_linear",
-    "contrib_normalization",
-    "contrib_packed",
-    "contrib_scores",
     "control",
+    "converter_of",
     "determinant",
     "dropout",
     "elementwise",
     "linear",
     "loops",
     "losses",
-    "ml_features",
-    "ml_linear",
-    "ml_trees",
     "movement",
     "nn",
     "normalization",
@@ -82,7 +55,6 @@ __all__ = [
     "quantize",
     "random",
     "recurrent",
-    "recurrent_int8",
     "reduction",
     "resize",
     "rotary",
@@ -94,6 +66,5 @@ __all__ = [
     "sorting",
     "suppression",
     "tfidf",
-    "training",
     "unpooling",
 ]

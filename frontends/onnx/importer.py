@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from nn_opt.frontends.onnx.baking import baked
 from nn_opt.frontends.onnx.bounded import bounded
 from nn_opt.frontends.onnx.branches import chosen, is_if, key_of, names_in, taken_branch
-from nn_opt.frontends.onnx.converters import CONVERTERS
+from nn_opt.frontends.onnx.converters import converter_of
 from nn_opt.frontends.onnx.evaluation import Evaluator, NeedsHost, NeedsValue, Varies
 from nn_opt.frontends.onnx.functions import without_functions
 from nn_opt.frontends.onnx.node import BadNode, HostOnly, Node, UnknownValue, Unsupported, constant
@@ -257,7 +257,9 @@ class _Builder:
         node = self._node(scope, proto, label, line)
         last = scope.block.last_op
         try:
-            results = CONVERTERS[operator_key(proto)].convert(node)
+            converter = converter_of(operator_key(proto))
+            assert converter is not None, "unsupported operators are refused before"
+            results = converter.convert(node)
             _verify(scope.block, last)
         except FAULTS as error:
             raise self._failure(scope, proto, label, error) from None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 
 from nn_opt.frontends.onnx.node import Attributes, Node, Results
 
@@ -38,6 +40,36 @@ class Converter:
 
 
 CONVERTERS: dict[tuple[str, str], Converter] = {}
+# Files that are imported where a model has an operator of the domain: most have none.
+FILES_OF: dict[str, str] = {
+    "ai.onnx.ml": "ml_features ml_linear ml_trees",
+    "ai.onnx.preview.training": "training",
+    "com.microsoft": """
+        contrib_arrays contrib_attention contrib_bits contrib_elementwise contrib_grouped
+        contrib_groups contrib_int8 contrib_linear contrib_normalization contrib_packed
+        contrib_scores recurrent_int8
+    """,
+}
+
+
+def converter_of(key: tuple[str, str]) -> Converter | None:
+    """Return the converter of an operator, given as domain and name; None if it has none."""
+    _import_files_of(key[0])
+    return CONVERTERS.get(key)
+
+
+def all_converters() -> Mapping[tuple[str, str], Converter]:
+    """Return the whole table."""
+    import_module("nn_opt.frontends.onnx.converters")
+    for domain in FILES_OF:
+        _import_files_of(domain)
+    return CONVERTERS
+
+
+@cache
+def _import_files_of(domain: str) -> None:
+    for name in FILES_OF.get(domain, "").split():
+        import_module(f"nn_opt.frontends.onnx.{name}")
 
 
 def converts(*op_types: str, domain: str = "", refusal: Refusal | None = None):

@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 from conformance import record
-from nn_opt.frontends.onnx.converters import CONVERTERS
 from nn_opt.frontends.onnx.reader import OF_ONNXRUNTIME
+from nn_opt.frontends.onnx.table import all_converters
 
 UNIT = Path(__file__).resolve().parent.parent
 FILES = [path for path in UNIT.rglob("test_onnx_*.py") if path != Path(__file__).resolve()]
@@ -23,7 +23,7 @@ OF_ONNX = {
 }
 
 
-@pytest.mark.parametrize(("domain", "name"), sorted(CONVERTERS))
+@pytest.mark.parametrize(("domain", "name"), sorted(all_converters()))
 def test_operator_exists_and_is_tested(domain: str, name: str) -> None:
     """Those of nn_opt's own domain are parts of operators of ONNX, which are tested."""
     foreign = domain in ("com.microsoft", "nn_opt") or name in OF_ONNXRUNTIME
