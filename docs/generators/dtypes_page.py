@@ -77,7 +77,8 @@ types of as many bits.
   `MatMulInteger` and `ConvInteger` are exact. Models of `QuantizeLinear` and `DequantizeLinear`
   around products become the same
   ([architecture](architecture.md#how-speed-comes-through-the-ir)).
-- `DynamicQuantizeLinear` of nothing but zeros has the scale 1, as in onnxruntime.
+- `DynamicQuantizeLinear` divides by the scale in f32, as the standard says, and rounds to even, bit
+  by bit. Nothing but zeros has the scale 1, as in onnxruntime.
 - A matrix of weights in 4 or 2 bits stays so, several numbers in a byte:
   `--recognize-block-weights` makes its product one operation, `graph.block_matmul`, which unpacks
   and scales numbers in registers. No copy in f32 exists, neither at compile time nor at run time.
