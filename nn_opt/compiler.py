@@ -200,6 +200,8 @@ class Builder:
 
     def build(self, key: str, make: Callable[[], ModuleOp], profile: bool = False) -> Artifact:
         """Return a module compiled, and keep it; what `make` raises passes through."""
+        if profile and (engine := engine_of(self._target)):
+            refuse_profile(engine)
         return self._cache.fill(key, lambda pack: self._built(make, profile, pack))
 
     def keep_cut(self, key: str, cut: str) -> None:
@@ -249,10 +251,14 @@ class Builder:
 
     def text(self, level: str, shapes: Shapes) -> str:
         """Return the IR at a level, for inputs of these shapes."""
+        return self.module_text(level, self._module(shapes))
+
+    def module_text(self, level: str, module: ModuleOp) -> str:
+        """Return a module, which is consumed, at a level."""
         from nn_opt.build import level_text
 
         return level_text(
-            self._module(shapes),
+            module,
             self._target,
             level,
             self.options,

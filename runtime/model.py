@@ -40,6 +40,14 @@ class Staged(Protocol):
         """Return the outputs."""
         ...
 
+    def text(self, level: str) -> str:
+        """Return the programs that ran last as IR at a level."""
+        ...
+
+    def profile(self, arrays: Sequence[Array], threads: int, repeat: int) -> list[KernelTime]:
+        """Return each kernel's median time, of all programs that run."""
+        ...
+
 
 @runtime_checkable
 class Composed(Protocol):
@@ -211,13 +219,23 @@ class Model:
         return tuple(found)
 
     def ir(self, level: str) -> str:
-        """Return the IR at a level: "graph", "tensor", "loop", "llvm"; sizes as for `memory`."""
+        """Return the IR at a level: "graph", "tensor", "loop", "llvm"; sizes as for `memory`.
+
+        Of a model that runs as several programs, those of the latest call in their order, each
+        below a line that says what it computes of what, divided by lines `// -----`.
+        """
+        program = self._programs.find(self._known())
+        if isinstance(program, Staged):
+            return program.text(level)
         return self._builder.text(level, self._known())
 
     def profile(self, inputs: Mapping[str, object], repeat: int = 10) -> list[KernelTime]:
         """Return each kernel's median time over some runs of a variant compiled for timing."""
         arrays = bind_inputs(self.inputs, inputs)
-        program = self._program(arrays, self._profiled)
+        held = self._only or self._programs.find(tuple(array.shape for array in arrays))
+        program: Any = held if isinstance(held, Staged) else self._program(arrays, self._profiled)
+        if isinstance(program, Staged):
+            return program.profile(arrays, self.threads, repeat)
         outputs = new_outputs(program.manifest.outputs)
         return measure(program, arrays, outputs, self.threads, repeat)
 

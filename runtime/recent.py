@@ -30,6 +30,10 @@ class Recent(Generic[K, V]):
             self._latest = key
         return entry
 
+    def latest(self) -> V | None:
+        """Return the entry that was asked for last, None if there is none."""
+        return None if self._latest is None else self._held.get(self._latest)
+
     def keep(self, key: K, entry: V) -> V:
         """Hold an entry, and let go of the one that was used longest ago if there are too many."""
         self._held[key] = entry

@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from nn_opt.runtime.arguments import new_outputs
 from nn_opt.runtime.manifest import Manifest
+from nn_opt.runtime.profile import KernelTime, measure
 from nn_opt.runtime.specialization import Specialization
 from nn_opt.staged.cuts import Cut, Part
-from nn_opt.staged.regions import Compiler, Region, Shapes, Shop, Step, Values, step_of
+from nn_opt.staged.regions import (
+    Compiled,
+    Compiler,
+    Region,
+    Shapes,
+    Shop,
+    Step,
+    Values,
+    on_run,
+    step_of,
+)
 
 if TYPE_CHECKING:
     from nn_opt.frontends.onnx.reader import Model
@@ -84,6 +96,37 @@ class StagedProgram:
             weight_bytes=sum(part.weight_bytes for part in parts),
             launches=sum(part.launches for part in parts),
         )
+
+    def text(self, level: str) -> str:
+        """Return the programs that ran last, in order, as IR at a level.
+
+        Raises: ValueError before the first call.
+        """
+        from nn_opt.staged.ways import programs_of
+
+        texts = [program.text(level) for program in programs_of(self._step)]
+        if not texts:
+            raise ValueError("no program is compiled before the first call")
+        return "\n// -----\n".join(texts)
+
+    def profile(self, arrays: Sequence[Array], threads: int, repeat: int) -> list[KernelTime]:
+        """Return each kernel's median time, of all programs in the order in which they run."""
+        times: dict[tuple[Compiled, int], KernelTime] = {}
+
+        def tell(compiled: Compiled, given: list[Array]) -> None:
+            program = compiled.timed()
+            made = new_outputs(program.manifest.outputs)
+            for k, time in enumerate(measure(program, given, made, threads, repeat)):
+                before = times.get((compiled, k))
+                seconds = time.seconds + (before.seconds if before else 0)
+                times[compiled, k] = KernelTime(time.kernel, seconds)
+
+        token = on_run.set(tell)
+        try:
+            self.compute(arrays, threads)
+        finally:
+            on_run.reset(token)
+        return list(times.values())
 
     def specializations(self) -> Iterator[Specialization]:
         """Yield every way through the model that was compiled for these shapes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,6 +32,10 @@ Shapes = tuple[tuple[int, ...], ...]
 MAX_BAKED_BYTES = 1 << 16  # of a value that becomes a constant; a larger one is no size or index
 MOVES = ("Slice", "Reshape")  # of elements, which the host can do as well
 MOST_BAKED = 4  # values of such a node that become constants; with more, it moves to the host
+# What is told of each program that ran, with its inputs, while a model is profiled.
+on_run: ContextVar[Callable[[Compiled, list[Array]], None] | None] = ContextVar(
+    "on_run", default=None
+)
 MAX_PROGRAMS = 128  # that a staged model holds; others come from the cache again, or are compiled
 
 
@@ -41,8 +46,12 @@ class Compiler(Protocol):
         """Return what the cache has of a key."""
         ...
 
-    def build(self, key: str, make: Callable[[], ModuleOp]) -> Artifact:
+    def build(self, key: str, make: Callable[[], ModuleOp], profile: bool = False) -> Artifact:
         """Return a module compiled, and keep it; what `make` raises passes through."""
+        ...
+
+    def module_text(self, level: str, module: ModuleOp) -> str:
+        """Return a module, which is consumed, as IR at a level."""
         ...
 
     def keep_cut(self, key: str, cut: str) -> None:
@@ -176,9 +185,30 @@ class Compiled:
 
     def run(self, values: Values, threads: int) -> None:
         program = self.program
+        given = [values[info.name] for info in self._inputs]
         made = new_outputs(program.manifest.outputs)
-        program.run([values[info.name] for info in self._inputs], made, threads)
+        program.run(given, made, threads)
         values.update(zip(self._names, made, strict=True))
+        if (tell := on_run.get()) is not None:
+            tell(self, given)
+
+    def timed(self) -> Program:
+        """Return the program with a time stamp after each kernel."""
+        region, compiler, key = self._region, self._region.shop.compiler, f"{self._key} timed"
+        with region.shop.lock:
+            artifact = compiler.fetch(key_of([key])) or compiler.build(
+                key_of([key]), lambda: region.module(self._inputs), profile=True
+            )
+            return compiler.load(artifact)
+
+    def text(self, level: str) -> str:
+        """Return the program as IR at a level, below a line that says what it is of."""
+        region = self._region
+        given = ", ".join(info.name for info in self._inputs) or "nothing"
+        known = [f"{name} = {array.tolist()}" for name, array in region.baked.items()]
+        said = f"{given} -> {', '.join(self._names)}" + "".join(f", with {k}" for k in known)
+        text = region.shop.compiler.module_text(level, region.module(self._inputs))
+        return f"// {said}\n{text}"
 
     def load(self, known: Artifact | None) -> Program:
         """Load the program, which is compiled if the cache has it not.

@@ -43,6 +43,33 @@ def ways(step: Step, before: Way = Way()) -> Iterator[Way]:
             yield before
 
 
+def programs_of(step: Step) -> Iterator[Compiled]:
+    """Yield the programs of the way that was taken last, in order, each of them once."""
+    match step:
+        case Compiled():
+            yield step
+        case CutStep():
+            if step.moved is not None:
+                yield from programs_of(step.moved)
+                return
+            yield from _programs_in(step.first)
+            yield from _programs_in(step.rests.latest())
+        case HostCut():
+            yield from _programs_in(step.first)
+            yield from _programs_in(step.rest)
+        case Plan():
+            for region in regions_of(step):
+                yield from _programs_in(region)
+        case _:
+            return
+
+
+def _programs_in(region: Region | None) -> Iterator[Compiled]:
+    step = None if region is None else region.steps.latest()
+    if step is not None:
+        yield from programs_of(step)
+
+
 def _through(region: Region, before: Way) -> Iterator[Way]:
     before = replace(before, baked={**before.baked, **region.baked})
     for _, step in region.steps.items():
