@@ -115,8 +115,9 @@ def _convolve(
     filters = dict(zip(weights.axes, w.shape, strict=False))
     kernel = [filters[letter] for letter in weights.axes[2:]]
     per_group = filters["I"] * weights.block_of("I")
-    group = x.shape[1] * source.block_of("C") // per_group  # padded channels are groups too
-    filters_per_group = filters["O"] * weights.block_of("O") // group
+    # Padded channels are groups too; none at all are one.
+    group = max(x.shape[1] * source.block_of("C") // max(per_group, 1), 1)
+    filters_per_group = max(filters["O"] * weights.block_of("O") // group, 1)
     depthwise = group > 1 and per_group == 1
     channels = [] if depthwise else [filters["I"]]
     inner = [] if weights.block_of("I") == 1 else [weights.block_of("I")]

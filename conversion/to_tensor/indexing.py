@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
-from nn_opt.conversion.to_tensor.lowering import Lowering
+from nn_opt.conversion.to_tensor.lowering import OF_BITS, Lowering
 from nn_opt.conversion.to_tensor.scalar import I64, INDEX, Number, Scalar, is_unsigned, working
 from nn_opt.dialects import graph
 from nn_opt.dialects.tensor import identity_of
@@ -153,6 +154,7 @@ def _scatter_combined(
     k: Lowering, word: str, x: Array, count: int, reduction: str, hit: Hit, update: Update
 ) -> Array:
     """Combine all updates that name each element, then that with x."""
+    reduction = OF_BITS[reduction] if x.dtype == i1 else reduction
     wide = working(x.dtype)
     neutral = _neutral(reduction, wide)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import ImplicitBuilder
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from nn_opt.conversion.to_tensor.body import Array, Body
@@ -19,6 +20,7 @@ from nn_opt.ir.types import element_type, tensor_type
 Formula = Callable[[Body], Scalar]
 Formulas = Callable[[Body], Sequence[Scalar]]
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
+OF_BITS = {"max": "or", "min": "and", "add": "or", "mul": "and"}  # what combiners are for bits
 
 
 @dataclass
@@ -69,6 +71,8 @@ class Lowering:
 
         names: one word an axis, for the reader of the text.
         """
+        if dtype == i1 and combiner is not None:
+            combiner = OF_BITS.get(combiner, combiner)
         if combiner in ("max", "min") and reduce and is_unsigned(dtype):
             return self._unsigned_extreme(word, shape, dtype, formula, reduce, combiner)
         sizes = (*shape, *reduce)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects.builtin import AnyFloat, i1
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, Block, Region
 from xdsl.ir.affine import AffineExpr
 
@@ -47,7 +47,6 @@ KINDS: dict[str, tuple[str, Step, Step]] = {
     "log_sum": ("add", _same, lambda x: _real(x, "log")),
     "sum_square": ("add", lambda x: x * x, _same),
 }
-BOOL_COMBINERS = {"max": "or", "min": "and"}
 
 
 def _real(x: Scalar, function: str) -> Scalar:
@@ -117,8 +116,6 @@ def reduce_axes(
     dtype: in which to combine, by default that of `accumulator`.
     """
     kept = [axis for axis in range(x.rank) if axis not in axes]
-    if x.dtype == i1:
-        combiner = BOOL_COMBINERS.get(combiner, combiner)
 
     def formula(b: Body) -> Scalar:
         par = [b.par[axis] for axis in kept] if keepdims else b.par

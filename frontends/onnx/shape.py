@@ -140,7 +140,8 @@ def _window(node: Node, weights: tuple[float, ...]) -> Array:
     length = (node.known_ints(0) or [0])[0]
     check_count(length)
     period = length if node.attrs.flag("periodic", True) else length - 1
-    angle = 2 * np.pi * np.arange(length) / period
+    with np.errstate(invalid="ignore"):  # a window of one sample that is symmetric has no period
+        angle = 2 * np.pi * np.arange(length) / period
     terms = [w * (-1) ** k * np.cos(k * angle) for k, w in enumerate(weights)]
     dtype = node.attrs.dtype("output_datatype", TensorProto.FLOAT)
     return np.asarray(sum(terms)).astype(dtype)

@@ -17,6 +17,7 @@ from onnx import (
     NodeProto,
     TensorProto,
     ValueInfoProto,
+    defs,
     helper,
     numpy_helper,
     shape_inference,
@@ -26,6 +27,8 @@ from onnx.reference import ReferenceEvaluator
 from fuzz.graphs.numbers import FLOAT8, Array, is_float
 
 OPSET, CONTRIB, ML = 28, "com.microsoft", "ai.onnx.ml"
+# Opset 22 gave these more types and nothing else; onnxruntime has some only as they were before.
+WIDENED, BEFORE = 22, 21
 IR_VERSION = 10
 DOMAINS = {"": OPSET, CONTRIB: 1, ML: 5}
 # Of the type's unit of rounding. ONNX's suite allows 1e-3 of each number for all types: float32
@@ -48,7 +51,7 @@ DISTRUST: dict[tuple[str, str], str] = {
 NEVER_EMPTY = ("InstanceNormalization", "GroupNormalization", "BatchNormalization", "Unique")
 # Formulas whose constants are float32 in ONNX, or in its reference, also for float64.
 STASHED = ("GroupNormalization", "LayerNormalization", "RMSNormalization")
-COARSE = ("HardSwish", "Erf", "Gelu", "Swish", "Mish", "Selu", "Attention", *STASHED)
+COARSE = ("HardSwish", "Erf", "Gelu", "Swish", "Mish", "Selu", "Attention", "Resize", *STASHED)
 # Where the model that onnxruntime runs is left: it is what ended the process, if that ends.
 WATCHED: list[Path] = []
 ASKED = "asked.onnx"
@@ -84,11 +87,14 @@ class Unsure(Exception):
     """No oracle computes a node, or two of them do not agree, or rounding decides the result."""
 
 
-def model_of(nodes: Sequence[NodeProto], ins: Mapping[str, Array], outs: list[Any]) -> ModelProto:
+def model_of(
+    nodes: Sequence[NodeProto], ins: Mapping[str, Array], outs: list[Any], opset: int = OPSET
+) -> ModelProto:
     """Return a model whose inputs are all weights."""
     weights = [numpy_helper.from_array(array, name) for name, array in ins.items()]
     graph = helper.make_graph(nodes, "node", [], outs, weights)
-    opsets = [helper.make_opsetid(domain, version) for domain, version in DOMAINS.items()]
+    versions = DOMAINS | {"": opset}
+    opsets = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
 
@@ -99,10 +105,18 @@ def by_onnxruntime(node: NodeProto, ins: Mapping[str, Array]) -> list[Array] | N
     if any(array.size == 0 for array in ins.values()):
         if node.op_type in NEVER_EMPTY or node.domain == CONTRIB:
             return None
+    found = _by_onnxruntime(node, ins, OPSET)
+    if found is None and not node.domain:
+        if defs.get_schema(node.op_type, OPSET).since_version == WIDENED:
+            return _by_onnxruntime(node, ins, BEFORE)
+    return found
+
+
+def _by_onnxruntime(node: NodeProto, ins: Mapping[str, Array], opset: int) -> list[Array] | None:
     names = [name for name in node.output if name]
     outs = [helper.make_empty_tensor_value_info(name) for name in names]
     try:
-        model = model_of([node], ins, outs)
+        model = model_of([node], ins, outs, opset)
         for folder in WATCHED:
             (folder / ASKED).write_bytes(model.SerializeToString())
         session = _session(model)

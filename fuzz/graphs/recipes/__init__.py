@@ -10,6 +10,7 @@ from fuzz.graphs.recipes import (
     recurrent,
     reductions,
     selection,
+    signals,
     windows,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "recurrent",
     "reductions",
     "selection",
+    "signals",
     "windows",
 ]

@@ -20,7 +20,8 @@ ALPHA = ("LeakyRelu", "Elu", "Celu", "ThresholdedRelu", "HardSigmoid", "Swish")
 def unary(g: Graph, op: str) -> None:
     parameter = "V" if op == "Identity" else "T"
     x = g.value(schema_types(op, parameter))
-    g.add(op, [x], "exact" if op in EXACT else "local")
+    how = "mixing" if op == "HardSwish" else "local"  # it is small between large numbers
+    g.add(op, [x], "exact" if op in EXACT else how)
 
 
 @recipe(*ALPHA, "Selu", "Gelu", "Shrink")

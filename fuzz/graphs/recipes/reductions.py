@@ -56,7 +56,7 @@ def places(g: Graph, op: str) -> None:
 
 @recipe("Softmax", "LogSoftmax", "Hardmax")
 def softmax(g: Graph, op: str) -> None:
-    x = g.value(schema_types(op), least=1)
+    x = tame(g, schema_types(op), least=1)
     g.add(op, [x], "exact" if op == "Hardmax" else "mixing", axis=axis_of(g, x))
 
 
