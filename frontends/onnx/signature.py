@@ -139,7 +139,7 @@ def bind_shapes(
 
 def _example(unknown: Sequence[InputSpec], dims: Mapping[str, int]) -> str:
     """Return how to bind the inputs: by symbols if those are all, else by whole shapes."""
-    sizes = [size for spec in unknown for size in spec.shape or (None,)]
+    sizes = [size for spec in unknown for size in _sizes(spec.shape)]
     if None not in sizes:
         names = {size: 1 for size in sizes if isinstance(size, str) and size not in dims}
         flags = " ".join(f"--dim {name}=1" for name in names)
@@ -169,7 +169,7 @@ def _bind(
                 f"input '{spec.name}' has shape {_show(declared)}, given {list(shape)}"
             )
     else:
-        sizes = [dims.get(s) if isinstance(s, str) else s for s in declared or (None,)]
+        sizes = [dims.get(s) if isinstance(s, str) else s for s in _sizes(declared)]
         known = [int(size) for size in sizes if size is not None]
         if len(known) != len(sizes):
             return None
@@ -186,6 +186,11 @@ def _fits(
         return False
     wanted = [dims.get(size) if isinstance(size, str) else size for size in declared]
     return all(want in (None, size) for want, size in zip(wanted, shape, strict=True))
+
+
+def _sizes(shape: Sequence[int | str | None] | None) -> Sequence[int | str | None]:
+    """Return the sizes of a shape, where that of an unknown rank is unknown; a scalar has none."""
+    return (None,) if shape is None else shape
 
 
 def _show(shape: Sequence[int | str | None] | None) -> str:

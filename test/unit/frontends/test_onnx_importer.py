@@ -43,6 +43,16 @@ def test_arguments_and_results_keep_their_names() -> None:
     assert [shape_of(type_) for type_ in function.function_type.inputs] == [(2,), (3,)]
 
 
+def test_a_scalar_has_its_sizes() -> None:
+    model = parse("g (float[1] x, float[2] z) => (float[2] y) { y = Add(x, z) }")
+    shape = model.graph.input[0].type.tensor_type.shape
+    shape.Clear()
+    shape.SetInParent()
+    assert [spec.shape for spec in describe_inputs(model)] == [(), (2,)]
+    function = main_of(import_model(model))
+    assert [shape_of(type_) for type_ in function.function_type.inputs] == [(), (2,)]
+
+
 def test_an_input_may_be_an_output() -> None:
     text = "g (float[2] x) => (float[2] x, float[2] y) { y = Relu(x) }"
     got = at_graph_level(parse(text), {"x": X})
