@@ -231,6 +231,9 @@ def matmul_shape(a: Sequence[int], b: Sequence[int]) -> Shape:
     return (*broadcast_shape(a[:-2], b[:-2]), *rows, *columns)
 
 
+MOST_REACH = 2**31 - 1  # of a window along one axis, in elements
+
+
 def window_positions(
     size: int, kernel: int, stride: int, pads: tuple[int, int], dilation: int, ceil: bool = False
 ) -> int:
@@ -243,7 +246,10 @@ def window_positions(
     """
     if UNKNOWN in (size, kernel):
         return UNKNOWN
-    span = size + pads[0] + pads[1] - ((kernel - 1) * dilation + 1)
+    reach = (kernel - 1) * dilation + 1
+    if max(reach, *map(abs, pads)) > MOST_REACH:
+        raise ValueError(f"kernel {kernel} (dilation {dilation}), pads {pads} are absurd")
+    span = size + pads[0] + pads[1] - reach
     count = (-(-span // stride) if ceil else span // stride) + 1
     if ceil and (count - 1) * stride >= size + pads[0]:
         count -= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,13 @@ from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from nn_opt.frontends.onnx.lists import with_stacked_lists
-from nn_opt.frontends.onnx.structure import check_structure, graph_texts, has_sparse, node_texts
+from nn_opt.frontends.onnx.structure import (
+    check_structure,
+    graph_texts,
+    has_sparse,
+    node_label,
+    node_texts,
+)
 from nn_opt.frontends.onnx.wire import Malformed, Weights, cut_weights
 from nn_opt.ir.diagnostics import DiagnosticError
 
@@ -160,13 +167,21 @@ def check_model(model: Model) -> None:
         if value.type.HasField("tensor_type"):  # the checker wants a shape; runtimes do not
             value.type.tensor_type.shape.SetInParent()
     _excuse_deprecated(bare, model.opsets.get("", 0))
-    for node in bare.graph.node:
+    for index, node in enumerate(bare.graph.node):
         _hide_external(node)
+        node.name = node_label(node, index)
     try:
         onnx.checker.check_model(bare)  # pyright: ignore[reportUnknownMemberType]
     except (onnx.checker.ValidationError, UnicodeDecodeError) as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), "")
-        raise model.error(f"the ONNX checker refuses the model: {first.strip()}") from None
+        raise model.error(f"the ONNX checker refuses {_in_one_line(str(error))}") from None
+
+
+def _in_one_line(words: str) -> str:
+    """Return what the checker says: first the complaint, further down which node it means."""
+    first = next((line for line in words.splitlines() if line.strip()), "")
+    node = re.search(r"Bad node spec for node\. Name: (.+) OpType: (\w+)", words)
+    where = f"node '{node[1]}': {node[2]}" if node else "the model"
+    return f"{where}: {first.strip()}"
 
 
 def _hide_external(node: NodeProto) -> None:

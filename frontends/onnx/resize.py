@@ -38,6 +38,8 @@ def _floats(node: Node, index: int) -> list[float] | None:
 
 
 def _scaled(shape: Sequence[int], scales: Sequence[float]) -> list[int]:
+    if not all(0 < scale < math.inf for scale in scales):
+        raise BadNode(f"scales {list(scales)}, expected positive numbers")
     return [math.floor(size * scale) for size, scale in zip(shape, scales, strict=True)]
 
 

@@ -124,7 +124,8 @@ def test_names_that_are_no_text() -> None:
 def test_the_checker_has_its_say_in_one_line() -> None:
     text = "g (float[2] x) => (float[2] y) { y = Relu<alpha = 1.0>(x) }"
     message = complaint(parse(text))
-    assert "the ONNX checker refuses the model: Unrecognized attribute: alpha" in message
+    words = "the ONNX checker refuses node 'Relu_0': Relu: Unrecognized attribute: alpha"
+    assert words in message
     assert "\n" not in message
 
 
@@ -142,6 +143,11 @@ NODES = {
     "y = LpNormalization<p = 3>(x)": "p is 3, expected 1 or 2",
     'y = Resize<mode = "nearest">(x, none, none, k4)': "sizes [4, 4, 4, 4] do not fit axes [0, 1]",
     "u = Unsqueeze<axes = [0]>(x) y = MaxPool<kernel_shape = [9]>(u)": "kernel 9",
+    "u = Unsqueeze<axes = [0]>(x)"
+    " y = MaxPool<kernel_shape = [4294967296], pads = [4294967295, 0]>(u)": (
+        "kernel 4294967296 (dilation 1), pads (4294967295, 0) are absurd"
+    ),
+    "y = Resize(x, none, scales)": "scales [1.0, -1.0], expected positive numbers",
 }
 
 
@@ -150,6 +156,7 @@ def test_impossible_nodes(nodes: str) -> None:
     known = {"k": [4, 4], "k4": [4] * 4, "one": [1], "huge": [2**40, 2**40]}
     weights = {name: np.asarray(value, np.int64) for name, value in known.items()}
     weights |= {"none": np.float32([]), "images": np.zeros((1, 4, 2, 2), np.float32)}
+    weights["scales"] = np.float32([1, -1])
     model = parse(f"g (float[2,3] x) => (float[] y) {{ {nodes} }}", 11, weights)
     assert NODES[nodes] in complaint(model)
 

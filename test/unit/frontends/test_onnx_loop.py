@@ -218,6 +218,11 @@ FAULTS = {
         'five, "", a',
         declared="(float[1,3] a) => (float[] s, float[] y)",
     ): "steps add slices of different types: 1x2x3xf32 and 1x4x3xf32",
+    loop(
+        """body = f (int64 i, bool c, float[3] s) => (bool d, float[3] n, float[3] y) {
+             d = Identity(c) n = Neg(s) y = Neg(n) }""",
+        '"", "", a',
+    ): "4611686018427387904 steps, and no condition that ends them, are absurd",
 }
 
 
