@@ -120,4 +120,5 @@ def _results(node: NodeProto, given: list[str], inner: list[list[str]]) -> Kinds
         return {}
     first, *others = names
     kind = known.kind(Attributes(node), given)
-    return {first: kind} | ({n: kind for n in others if n} if node.op_type == "Split" else {})
+    found = {first: kind} if first else {}
+    return found | ({n: kind for n in others if n} if node.op_type == "Split" else {})

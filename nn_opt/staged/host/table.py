@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nn_opt.frontends.onnx.bounded import DOMAIN
 from nn_opt.frontends.onnx.node import Attributes
 from nn_opt.frontends.onnx.reader import MAIN_DOMAINS, ML_DOMAIN
 from nn_opt.frontends.onnx.signature import STRING, TENSOR
@@ -88,7 +89,7 @@ class HostOp:
 
 
 HOST_OPS: dict[str, HostOp] = {}
-HOST_DOMAINS = (*MAIN_DOMAINS, ML_DOMAIN)
+HOST_DOMAINS = (*MAIN_DOMAINS, ML_DOMAIN, DOMAIN)
 
 
 def same(attrs: Attributes, kinds: Kinds) -> str:
