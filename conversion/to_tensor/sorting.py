@@ -1,8 +1,8 @@
 """Orders: integers that sort as the elements do, and the ways to sort those.
 
-Few of many are found one by one (selecting.py). Short rows are sorted by counting, for each element, those before
-it; long rows so in runs, which are then merged two by two. For many threads a bitonic network takes
-the place of merging, in which each element waits for the one before.
+Few of many are found one by one (selecting.py). Short rows are sorted by counting, for each
+element, those before it; long rows so in runs, which are then merged two by two. For many threads a
+bitonic network takes the place of merging, in which each element waits for the one before.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp, LoadOp, StoreOp
 from nn_opt.ir.target import Target
 from nn_opt.ir.types import memory_space
-from nn_opt.schedule.defaults.facts import is_reduction, steps, vectorizable
+from nn_opt.schedule.defaults.facts import is_reduction, lanes_of, steps, vectorizable
 from nn_opt.schedule.defaults.transposes import LINE, share_lines
 from nn_opt.schedule.inline import may_leave
 from nn_opt.schedule.nest import find_block, kinds_bound, loads_in, only_child, stores_in
@@ -92,7 +92,7 @@ def _lanes(block: BlockOp, trips: int, target: Target) -> int:
     A polynomial is a chain of additions that each take some cycles; several chains overlap.
     """
     if is_reduction(block) or not any(isinstance(op, FORMULAS) for op in block.body.block.ops):
-        return target.lanes
+        return lanes_of(block, target)
     vectors = max(1, target.vector_registers // REGISTERS)
     while vectors > 1 and trips < vectors * target.lanes:
         vectors //= 2

@@ -6,13 +6,14 @@ import math
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as math_dialect
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import AllocOp, ApplyOp, BlockOp, ForOp, Kind, LoadOp, StoreOp
 from nn_opt.ir.affine import Linear, flat_form
+from nn_opt.ir.target import Target
 from nn_opt.ir.types import element_type, shape_of
 from nn_opt.schedule.nest import (
     access_exprs,
@@ -47,6 +48,8 @@ COSTS: dict[type[Operation], int] = {
 LONGEST_VECTOR = 16  # 32-bit lanes of any target's registers
 STORED = (Float32Type(), BFloat16Type(), IntegerType(32), IntegerType(8))
 COMPUTED = (Float32Type(), IntegerType(32), IntegerType(8), IntegerType(1))
+LONG = (IntegerType(64), Float64Type())
+ARITHMETIC = (LoadOp, math_dialect.FmaOp, math_dialect.AbsFOp, math_dialect.SqrtOp)  # and arith's
 DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)  # of no vectors
 CHEAP = 6  # recomputing up to this cost beats storing and loading a value
 
@@ -183,31 +186,53 @@ def steps(block: BlockOp, loop: ForOp) -> list[int | None]:
 
 def vectorizable(block: BlockOp, loop: ForOp) -> bool:
     """Return whether a loop's iterations can be lanes, each access contiguous or invariant."""
-    if Kind.SEQ in kinds_bound(loop, block) or not computes_lanes(block, loop):
+    if Kind.SEQ in kinds_bound(loop, block) or not computes_lanes(block, loop, long=True):
         return False
     return all(moved in (0, 1) for moved in steps(block, loop))
 
 
-def computes_lanes(block: BlockOp, loop: ForOp) -> bool:
+def lanes_of(block: BlockOp, target: Target) -> int:
+    """Return how many elements of a stage go side by side: half as many if some are long."""
+    return max(1, target.lanes // 2) if is_long(block) else target.lanes
+
+
+def is_long(block: BlockOp) -> bool:
+    """Return whether a stage has numbers of 64 bits."""
+    return any(result.type in LONG for op in block.body.block.ops for result in op.results)
+
+
+def computes_lanes(block: BlockOp, loop: ForOp, *, long: bool = False) -> bool:
     """Return whether what changes along a loop is arithmetic of 32 bits and its tests alone.
 
-    Numbers that are stored as bf16 or as integers of 8 bits count as such.
+    Numbers that are stored as bf16 or as integers of 8 bits count as such. long: so do those of 64
+    bits, of which half as many go side by side, but not values that are reduced together, as an
+    element and its place.
     """
-    if any(element_type(store.memref) not in STORED for store in stores_in(block)):
+    more = LONG if long else ()
+    if is_long(block) and is_reduction(block) and len(list(stores_in(block))) > 1:
+        return False
+    if any(element_type(store.memref) not in (*STORED, *more) for store in stores_in(block)):
         return False
     bound = zip(block.axes, block.bindings.data.results, strict=True)
     varying: set[SSAValue] = {axis for axis, expr in bound if _moves(block, expr, loop)}
     for op in block.body.block.ops:
         if not op.results or not varying.intersection(used_operands(op)):
             continue
-        if op.results[0].type not in (*COMPUTED, *_narrow_results(op)):
+        if op.results[0].type not in (*COMPUTED, *_narrow_results(op), *more):
+            return False
+        if op.results[0].type in LONG and not _has_long_lanes(op):
             return False
         if isinstance(op, DIVISIONS):
             return False
-        if isinstance(op, LoadOp) and op.results[0].type not in STORED:
+        if isinstance(op, LoadOp) and op.results[0].type not in (*STORED, *more):
             return False
         varying.update(op.results)
     return True
+
+
+def _has_long_lanes(op: Operation) -> bool:
+    """Return whether there is an instruction for vectors of 64 bits, unlike for functions."""
+    return isinstance(op, ARITHMETIC) or op.name.startswith("arith.")
 
 
 def _narrow_results(op: Operation) -> tuple[Attribute, ...]:

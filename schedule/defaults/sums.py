@@ -14,6 +14,7 @@ from nn_opt.schedule.defaults.facts import (
     axis_loops,
     is_contraction,
     is_reduction,
+    lanes_of,
     par_axes,
     reduce_axes,
     step,
@@ -70,7 +71,7 @@ def schedule_sum(schedule: Schedule, stage: str, target: Target) -> None:
         start_before_row(schedule, stage)
         vectorize_innermost(schedule, stage, target)
         return
-    lanes = target.lanes
+    lanes = lanes_of(find_block(schedule.function, stage), target)
     vectors = min(_accumulators(find_block(schedule.function, stage), target), row.trips // lanes)
     width = schedule.split(row, vectors * lanes)[1]
     even = row.trips % (vectors * lanes) == 0
@@ -90,7 +91,8 @@ def _accumulators(block: BlockOp, target: Target) -> int:
 
 
 def _is_long_row(block: BlockOp, row: ForOp, target: Target) -> bool:
-    long = is_reduction(block) and block.init is not None and row.trips >= 2 * target.lanes
+    least = 2 * lanes_of(block, target)
+    long = is_reduction(block) and block.init is not None and row.trips >= least
     return long and kinds_bound(row, block) == {Kind.REDUCE} and vectorizable(block, row)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import Float32Type
+from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import BlockOp, ForOp, Kind, LoadOp
@@ -15,7 +15,9 @@ from nn_opt.schedule.defaults.facts import (
     axis_loops,
     computes_lanes,
     is_contraction,
+    is_long,
     is_reduction,
+    lanes_of,
     loads_of,
     local_buffer,
     par_axes,
@@ -30,6 +32,7 @@ from nn_opt.schedule.schedule import Schedule
 
 FEW_COLUMNS = 2  # of a matrix product, whose factors its rows share all the same
 LEAST_TILES = 8  # in a strip, for which a panel of weights comes from a cache further away
+NUMBERS = (Float32Type(), Float64Type())
 PANEL = 4096  # elements; fewer are there before they are missed
 
 
@@ -52,15 +55,16 @@ def choose_tile(block: BlockOp, target: Target) -> Tile | None:
         return None
     lane_axis = par[-1]
     lane = loops[lane_axis]
-    least = FEW_COLUMNS if _is_product(block) else target.lanes // 2
-    if lane.trips < least or not lanes_fit(block, lane):
+    most = lanes_of(block, target)
+    least = FEW_COLUMNS if _is_product(block) else most // 2
+    if lane.trips < least or not lanes_fit(block, lane, long=True):
         return None
-    lanes = min(target.lanes, lane.trips)
+    lanes = min(most, lane.trips)
     row_axis = _row_axis(block, loops, par[:-1], lane)
     budget = target.accumulators
     if _is_product(block):
         height = 1 if row_axis is None else loops[row_axis].trips
-        rows, vectors = product_tile(height, lane.trips, target)
+        rows, vectors = product_tile(height, lane.trips * target.lanes // most, target)
         return Tile(row_axis, lane_axis, rows, vectors, lanes)
     rows = 1 if row_axis is None else even(loops[row_axis].trips, _max_rows(lane, lanes, budget))
     vectors = max(1, min(-(-lane.trips // lanes), budget // rows, 8))
@@ -78,16 +82,20 @@ def with_columns(tile: Tile, block: BlockOp, columns: int, target: Target) -> Ti
 
 
 def _is_product(block: BlockOp) -> bool:
-    """Return whether a stage sums products of 32-bit numbers along one axis, as a matmul does."""
-    wide = all(element_type(load.memref) == Float32Type() for load in loads_in(block))
+    """Return whether a stage sums products of numbers along one axis, as a matmul does."""
+    wide = all(element_type(load.memref) in NUMBERS for load in loads_in(block))
     return wide and is_contraction(block) and len(reduce_axes(block)) == 1
 
 
-def lanes_fit(block: BlockOp, lane: ForOp) -> bool:
-    """Return whether the lanes store side by side, and load at any constant distance."""
+def lanes_fit(block: BlockOp, lane: ForOp, *, long: bool = False) -> bool:
+    """Return whether the lanes store side by side, and load at any constant distance.
+
+    long: lanes of 64 bits may, too.
+    """
     stored = [step(store, block, lane) for store in stores_in(block)]
     loaded = [step(load, block, lane) for load in loads_in(block)]
-    return computes_lanes(block, lane) and set(stored) == {1} and None not in loaded
+    fits = computes_lanes(block, lane, long=long)
+    return fits and set(stored) == {1} and None not in loaded
 
 
 def _max_rows(lane: ForOp, lanes: int, budget: int) -> int:
@@ -138,8 +146,8 @@ def _follows(reader: BlockOp, block: BlockOp) -> bool:
     sizes = tuple(block.axis_sizes[axis] for axis in par_axes(block))
     if is_reduction(reader) or reader.axis_sizes != sizes:
         return False
-    lane = axis_loops(reader)[-1]
-    if not computes_lanes(reader, lane) or any(
+    lane, long = axis_loops(reader)[-1], is_long(block)
+    if not computes_lanes(reader, lane, long=long) or any(
         step(s, reader, lane) != 1 for s in stores_in(reader)
     ):
         return False
