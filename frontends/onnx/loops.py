@@ -31,6 +31,7 @@ from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 
 ENDLESS = 2**62  # a trip count that is left out, or is meant to be
 ABSURD = 2**40  # trips that no machine makes
+NO_END = "it has no trip count, and no condition that ends it"
 MOST_STEPS = 2**24  # of a scan: it reads its step's number from a constant
 MOST_UNROLLED = 64  # steps that are no scan
 MOST_NODES = 4096  # that unrolling may make
@@ -57,6 +58,8 @@ def loop_node(node: Node) -> Results:
     count = ENDLESS if trips is None else max(0, int(trips.reshape(-1)[0]))
     runs = condition is None or bool(condition.reshape(-1)[0])
     if runs and count >= ABSURD and run.goes_on():
+        if trips is None:
+            raise BadNode(NO_END)
         raise BadNode(f"{count} steps, and no condition that ends them, are absurd")
     return run.to_end(count if runs else 0)
 

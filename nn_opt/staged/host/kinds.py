@@ -111,7 +111,7 @@ def body_inputs(node: NodeProto, body: GraphProto, given: list[str]) -> Kinds:
 
 def _results(node: NodeProto, given: list[str], inner: list[list[str]]) -> Kinds:
     names = list(node.output)
-    if inner and node.op_type in ("If", "Loop", "SequenceMap"):
+    if inner and node.op_type in ("If", "Loop", "Scan", "SequenceMap"):
         outputs = inner[0][1:] if node.op_type == "Loop" else inner[0]
         prefix = SEQUENCE if node.op_type == "SequenceMap" else ""
         return {n: prefix + kind for n, kind in zip(names, outputs, strict=False) if n}
