@@ -21,6 +21,7 @@ Array = NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]
 MOST_FIRST = 16  # sets of shapes whose batches are served
 SMALL = (8, 1)  # sizes that are compiled besides the first one, for what is left
+PAIRS = (8, 2)  # the same where one entry is computed another way than two: chunks may overlap
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,21 @@ class Batch:
     size: int
     inputs: tuple[bool, ...]
 
+    def of(self, shapes: Shapes) -> int:
+        """Return the size of the batch in shapes."""
+        return next(s[0] for s, batched in zip(shapes, self.inputs, strict=True) if batched)
+
     def shapes(self, shapes: Shapes, size: int) -> Shapes:
         """Return shapes with another size of the batch."""
         pairs = zip(shapes, self.inputs, strict=True)
         return tuple((size, *shape[1:]) if batched else shape for shape, batched in pairs)
+
+
+@dataclass(frozen=True)
+class Alike:
+    """The rows of each result that an entry has for two sizes; None if they are not alike."""
+
+    rows: list[int] | None
 
 
 def batch_of(infos: Sequence[TensorInfo], shapes: Shapes, known: Shapes) -> Batch | None:
@@ -87,6 +99,7 @@ class BatchedProgram:
         """Compute into `outputs`, as a program does."""
         start = 0
         for size, program in self._chunks:
+            start = min(start, self._batch.size - size)
             end = start + size
             given = [
                 array[start:end] if batched else array
@@ -103,13 +116,17 @@ class BatchedProgram:
         yield Specialization(shapes, {}, len(sizes), batches=tuple(dict.fromkeys(sizes)))
 
 
-def chunks_of(size: int, first: int) -> list[int]:
-    """Return sizes of programs that add up to a size, the largest ones first."""
+def chunks_of(size: int, first: int, small: Sequence[int] = SMALL) -> list[int]:
+    """Return sizes of programs for all entries of a batch, the largest ones first.
+
+    The last one may compute some entries again; there is none if all are larger than the batch.
+    """
     chunks: list[int] = []
-    for chunk in sorted({first, *SMALL}, reverse=True):
+    sizes = sorted({first, *small}, reverse=True)
+    for chunk in sizes:
         count, size = divmod(size, chunk)
         chunks += [chunk] * count
-    return chunks
+    return [*chunks, sizes[-1]] if size and chunks else chunks
 
 
 class Batches:
@@ -128,21 +145,28 @@ class Batches:
         self._program = program
         self._first: Recent[Shapes, Program] = Recent(MOST_FIRST)
         self._chunks: Recent[Shapes, Program] = Recent(MOST_FIRST * (1 + len(SMALL)))
-        self._rows: Recent[tuple[Shapes, int], list[int]] = Recent()
+        self._rows: Recent[tuple[Shapes, int], Alike] = Recent()
+        self._singles: set[Shapes] = set()  # batches of one that are unlike those of more
 
     def note(self, shapes: Shapes, program: Program) -> None:
         """Take a program that was compiled; further sizes of its batch may use it."""
         if any(0 in shape for shape in shapes):
             return
-        if not any(self._batch(shapes, known) for known, _ in self._first.items()):
+        if not any(self._batch(shapes, known) for known, _ in self._firsts()):
             self._first.keep(shapes, program)
 
     def serving(self, shapes: Shapes) -> BatchedProgram | None:
         """Return what runs for these shapes by programs for others; None if nothing can."""
-        for known, program in self._first.items():
+        for known, program in self._firsts():
             if batch := self._batch(shapes, known):
-                return self._served(shapes, batch, known, program)
+                served = self._served(shapes, batch, known, program)
+                if served is not None or batch.of(known) > 1:
+                    return served
+                self._singles.add(known)
         return None
+
+    def _firsts(self) -> Iterable[tuple[Shapes, Program]]:
+        return ((k, program) for k, program in self._first.items() if k not in self._singles)
 
     def _batch(self, shapes: Shapes, known: Shapes) -> Batch | None:
         return batch_of(self._declared.inputs, shapes, known)
@@ -150,19 +174,30 @@ class Batches:
     def _served(
         self, shapes: Shapes, batch: Batch, known: Shapes, first: Program
     ) -> BatchedProgram | None:
-        (size, *_) = (s[0] for s, batched in zip(known, batch.inputs, strict=True) if batched)
-        chunks = chunks_of(batch.size, size)
-        # A model that never asks for a size is the same for all, so that its programs' sizes do.
-        needed = [batch.size, *chunks] if batch.size and self._asks else [*chunks, *SMALL]
-        rows = [
-            self._rows_of(batch, known, size, other)
-            for other in dict.fromkeys(needed)
-            if other != size
-        ]
-        if any(found is None or found != rows[0] for found in rows):
-            return None
-        parts = [(n, first if n == size else self._of(batch.shapes(known, n))) for n in chunks]
-        return BatchedProgram(self._declared, shapes, batch, rows[0] or [], parts, first)
+        size = batch.of(known)
+        for small in (SMALL, PAIRS):
+            chunks = chunks_of(batch.size, size, small)
+            if batch.size and not chunks:
+                return None
+            # A model that never asks for a size is the same for all, so its programs' sizes do.
+            needed = [batch.size, *chunks] if batch.size and self._asks else [*chunks, *small]
+            rows = self._same_rows(batch, known, {*needed} - {size})
+            if rows is not None:
+                parts = [
+                    (n, first if n == size else self._of(batch.shapes(known, n))) for n in chunks
+                ]
+                return BatchedProgram(self._declared, shapes, batch, rows, parts, first)
+        return None
+
+    def _same_rows(self, batch: Batch, known: Shapes, others: set[int]) -> list[int] | None:
+        """Return the rows of each result that an entry has, if all sizes compute it alike."""
+        rows: list[int] = []
+        for other in sorted(others, reverse=True):
+            found = self._rows_of(batch, known, other)
+            if found is None or (rows and found != rows):
+                return None
+            rows = found
+        return rows
 
     @cached_property
     def _asks(self) -> bool:
@@ -171,19 +206,18 @@ class Batches:
     def _of(self, shapes: Shapes) -> Program:
         return self._chunks.find(shapes) or self._chunks.keep(shapes, self._program(shapes))
 
-    def _rows_of(self, batch: Batch, known: Shapes, size: int, other: int) -> list[int] | None:
+    def _rows_of(self, batch: Batch, known: Shapes, other: int) -> list[int] | None:
         """Return the rows of each result that an entry has, if both sizes compute it alike."""
         from xdsl.utils.exceptions import PassFailedException, VerifyException
 
         from nn_opt.ir.diagnostics import DiagnosticError
         from nn_opt.staged.rows import rows_of
 
-        key = (known, other)
-        found = self._rows.find(key)
-        if found is None:
-            try:
-                modules = self._module(known), self._module(batch.shapes(known, other))
-                found = rows_of(modules, (size, other), batch.inputs)
-            except (DiagnosticError, VerifyException, PassFailedException):
-                return None  # to compile for that size says why, if it is asked for
-        return None if found is None else self._rows.keep(key, found)
+        if found := self._rows.find((known, other)):
+            return found.rows
+        try:
+            modules = self._module(known), self._module(batch.shapes(known, other))
+            rows = rows_of(modules, (batch.of(known), other), batch.inputs)
+        except (DiagnosticError, VerifyException, PassFailedException):
+            return None  # to compile for that size says why, if it is asked for
+        return self._rows.keep((known, other), Alike(rows)).rows

@@ -8,10 +8,11 @@ exactly where it is computed. Then an entry has the same rows in a batch of eith
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
@@ -31,10 +32,15 @@ class NotByRows(Exception):
 
 @dataclass(frozen=True)
 class Rows:
-    """Where the batch is in a value: an axis, and how many places along it an entry has."""
+    """Where the batch is in a value: an axis, and how many places along it an entry has.
+
+    The places are in one piece, or in `pieces` of the same size, with those of the other entries
+    between: after times and entries became one axis, an entry has a place for each time.
+    """
 
     axis: int
     each: int
+    pieces: int = 1
 
 
 def rows_of(
@@ -61,7 +67,7 @@ def rows_of(
 
 
 def _leading(rows: Rows | None) -> int:
-    if rows is None or rows.axis:
+    if rows is None or rows.axis or rows.pieces > 1:
         raise NotByRows
     return rows.each
 
@@ -79,7 +85,7 @@ class _Reader:
 
     def define(self, pair: Pair, rows: Rows | None) -> None:
         """Note a value; its shapes must be as the batch says."""
-        require(self.between(*map(_shape, pair)) == rows)
+        require(self.between(*map(_shape, pair)) == (rows and replace(rows, pieces=1)))
         self.note(pair, rows)
 
     def note(self, pair: Pair, rows: Rows | None) -> None:
@@ -122,16 +128,18 @@ class _Reader:
                 self.other(one, two)
 
     def view(self, one: ViewOp, two: ViewOp) -> None:
-        """The elements before the batch's axis, and those of an entry, stay as many."""
+        """In the order of elements, an entry keeps its pieces, and their size."""
         source, target = self.rows[one.source], self.between(_shape(one.result), _shape(two.result))
         require((source is None) == (target is None))
         if source is not None and target is not None:
             before, after = _shape(one.source)[: source.axis], _shape(one.result)[: target.axis]
-            require(math.prod(before) == math.prod(after))
+            pieces, rest = divmod(math.prod(before) * source.pieces, math.prod(after))
+            require(not rest and pieces > 0 and target.each % pieces == 0)
+            target = replace(target, pieces=pieces)
         self.note((one.result, two.result), target)
 
     def constant(self, one: ConstantOp, two: ConstantOp) -> None:
-        """The same numbers; or one number everywhere, in as many places as the batch has."""
+        """The same numbers, for all entries or for each of them."""
         arrays = [array_of(op.value, op.result.type) for op in (one, two)]
         rows = self.between(arrays[0].shape, arrays[1].shape)
         if rows is None:
@@ -139,9 +147,14 @@ class _Reader:
             same = a.ctypes.data == b.ctypes.data or a.tobytes() == b.tobytes()
             require(a.dtype == b.dtype and same)
         else:
-            numbers = [np.unique(array) for array in arrays]
-            require(all(n.size == 1 for n in numbers) and numbers[0] == numbers[1])
+            require(len(set(self._entries(arrays, rows.axis))) == 1)
         self.note((one.result, two.result), rows)
+
+    def _entries(self, arrays: Sequence[NDArray[Any]], axis: int) -> Iterator[bytes]:
+        """Yield what each entry of each array has along an axis."""
+        for array, size in zip(arrays, self.sizes, strict=True):
+            entries = array.reshape(math.prod(array.shape[:axis]), size, -1)
+            yield from (entries[:, k].tobytes() for k in range(size))
 
     def scan(self, one: ScanOp, two: ScanOp) -> None:
         """States keep their rows; time, the first axis, is not the batch's."""
@@ -156,7 +169,7 @@ class _Reader:
         for k, pair in enumerate(zip(one.outputs, two.outputs, strict=True)):
             rows = yielded[k]
             stacked = k >= one.states and rows is not None
-            self.define(pair, Rows(rows.axis + 1, rows.each) if stacked and rows else rows)
+            self.define(pair, replace(rows, axis=rows.axis + 1) if stacked and rows else rows)
 
     def other(self, one: Operation, two: Operation) -> None:
         """Anything else is the same if it does not see the batch."""
@@ -175,9 +188,11 @@ class _Reader:
         batch = None if rows is None else one.axes[rows.axis]
         for pair in zip(one.axes, two.axes, strict=True):
             self.twins[pair[1]] = pair[0]
-        self.region(one.body, two.body, _Place(batch, rows))
+        place = _Place(batch, rows)
+        self.region(one.body, two.body, place)
         if one.combine is not None and two.combine is not None:
             self.region(one.combine, two.combine, _Place(None, None))
+        rows = rows and replace(rows, pieces=place.pieces or 1)
         for pair in zip(one.result, two.result, strict=True):
             self.define(pair, rows)
 
@@ -215,18 +230,24 @@ class _Reader:
         for axis, (one, two) in enumerate(zip(first, second, strict=True)):
             if rows is not None and axis == rows.axis:
                 require(place.rows is not None and place.rows.each == rows.each)
+                require(place.pieces in (None, rows.pieces))
+                place.pieces = rows.pieces
                 sizes = (rows.each * size for size in self.sizes)
                 require(all(_is_at(e, batch, n) for e, n in zip((one, two), sizes, strict=True)))
             else:
                 require(one == two and not (batch and batch.position in one.used_dims()))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Place:
-    """The index along the batch of what a formula computes, if there is one."""
+    """The index along the batch of what a formula computes, if there is one.
+
+    pieces: those of the entries that the formula has read, so of what it computes.
+    """
 
     index: SSAValue | None
     rows: Rows | None
+    pieces: int | None = None
 
 
 def _is_at(expr: AffineExpr, batch: AffineExpr | None, size: int) -> bool:
@@ -251,7 +272,7 @@ def _in_step(first: Block, second: Block) -> list[tuple[Operation, Operation]]:
 
 def _without_time(rows: Rows | None) -> Rows | None:
     require(rows is None or rows.axis > 0)
-    return None if rows is None else Rows(rows.axis - 1, rows.each)
+    return None if rows is None else replace(rows, axis=rows.axis - 1)
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import pytest
 from staged_models import Array, by_onnxruntime, counting, parsed
 
 import nn_opt
-from nn_opt.staged.batches import chunks_of
+from nn_opt.staged.batches import PAIRS, chunks_of
 from nn_opt.staged.rows import rows_of
 
 NET = """g (float[N,3,4] x) => (float[N,17] y, float[M,4] z) <float[12,5] w = {W}> {
@@ -45,6 +45,86 @@ def test_one_kernel_serves_any_batch(monkeypatch: pytest.MonkeyPatch):
     x = noise(20, 3, 4)
     assert model.run({"x": x}, out={"y": out})["y"] is out
     np.testing.assert_array_equal(out, model(x)[0])
+
+
+TOKEN = """g (float[N,2,3] x) => (float[N,3,3] y) <float[1,1,3] token = {1, 2, 3}> {
+  n = Shape<start=0,end=1>(x)
+  rest = Constant<value_ints=[1, 3]>()
+  sizes = Concat<axis=0>(n, rest)
+  tokens = Expand(token, sizes)
+  joined = Concat<axis=1>(tokens, x)
+  y = Softmax(joined)
+}"""
+
+
+def test_a_batch_of_one_that_is_made_another_way(monkeypatch: pytest.MonkeyPatch):
+    """What is expanded for two is there for one: two entries at least, some of them twice."""
+    proto = parsed(TOKEN)
+    count = counting(monkeypatch)
+    model = nn_opt.compile(proto, cache=False, threads=1)
+    for size in (1, 3, 7, 1, 2, 9):
+        x = noise(size, 2, 3)
+        (expected,) = by_onnxruntime(proto, {"x": x})
+        np.testing.assert_allclose(model(x), expected, rtol=1e-5, atol=1e-6)
+    served = {s.shapes["x"][0]: s.batches for s in model.specializations}
+    assert served == {1: (), 3: (), 7: (3, 2), 2: (2,), 9: (8, 2)}
+    assert count() == 4  # for 1, 3, 2 and 8
+
+
+def test_entries_that_lie_between_those_of_others(monkeypatch: pytest.MonkeyPatch):
+    """Times before entries, as in recurrences and transformers, become the rows of one matrix."""
+    proto = parsed(
+        """g (float[N,4,3] x) => (float[N,4,3] y) <float[3,3] w = {W}> {
+      t = Transpose<perm=[1, 0, 2]>(x)
+      flat = Constant<value_ints=[-1, 3]>()
+      rows = Reshape(t, flat)
+      product = MatMul(rows, w)
+      active = Relu(product)
+      sizes = Shape(t)
+      apart = Reshape(active, sizes)
+      y = Transpose<perm=[1, 0, 2]>(apart)
+    }""".replace("W", ", ".join(str(k - 4) for k in range(9)))
+    )
+    count = counting(monkeypatch)
+    model = nn_opt.compile(proto, cache=False, threads=1)
+    for size in (2, 3, 11):
+        x = noise(size, 4, 3)
+        (expected,) = by_onnxruntime(proto, {"x": x})
+        np.testing.assert_allclose(model(x), expected, rtol=1e-5, atol=1e-6)
+    assert [s.batches for s in model.specializations] == [(), (2, 1), (8, 2, 1)]
+    assert count() == 3
+
+
+def rows_at(text: str, sizes: tuple[int, int]) -> list[int] | None:
+    shapes = ({"x": [size, 4, 3]} for size in sizes)
+    one, two = (nn_opt.import_model(parsed(text), shapes=given) for given in shapes)
+    return rows_of((one, two), sizes, [True])
+
+
+def test_places_of_entries_are_not_mixed_up():
+    """Four places of an entry in one piece, and four in pieces, are not the same places."""
+    head = "g (float[N,4,3] x) => (float[M,3] y) { flat = Constant<value_ints=[-1, 3]>()"
+    turned = "t = Transpose<perm=[1, 0, 2]>(x) a = Reshape(t, flat) b = Reshape(x, flat)"
+    assert rows_at(head + " y = Reshape(x, flat) }", (2, 5)) == [4]
+    assert rows_at(head + turned + " y = Add(a, b) }", (2, 5)) is None
+    assert rows_at(head + turned + " y = Relu(a) }", (2, 5)) is None
+
+
+def test_constants_of_each_entry():
+    text = """g (float[N,4,3] x) => (float[N,4,3] y) {
+      sizes = Shape(x)
+      n = Shape<start=0,end=1>(x)
+      one = Constant<value_ints=[1]>()
+      part = Constant<value_float=0.5>()
+      START
+      y = Mul(x, f)
+    }"""
+    same = "r = Constant<value_floats=[1.0, 2.0, 3.0]>() f = Expand(r, sizes)"
+    assert rows_at(text.replace("START", same), (2, 5)) == [1]
+    other = """zero = Constant<value_int=0>() step = Constant<value_int=1>() s = Squeeze(n)
+      c = Range(zero, s, step) d = Cast<to=1>(c)
+      all = Constant<value_ints=[-1, 1, 1]>() f = Reshape(d, all)"""
+    assert rows_at(text.replace("START", other), (2, 5)) is None
 
 
 @pytest.mark.parametrize(
@@ -132,3 +212,5 @@ def test_chunks():
     assert chunks_of(30, 3) == [8, 8, 8, 3, 3]
     assert chunks_of(7, 1) == [1] * 7
     assert chunks_of(0, 4) == []
+    assert chunks_of(7, 3, PAIRS) == [3, 3, 2]
+    assert chunks_of(1, 3, PAIRS) == []
