@@ -222,7 +222,10 @@ FAULTS = {
         """body = f (int64 i, bool c, float[3] s) => (bool d, float[3] n, float[3] y) {
              d = Identity(c) n = Neg(s) y = Neg(n) }""",
         '"", "", a',
-    ): "4611686018427387904 steps, and no condition that ends them, are absurd",
+    ): "it has no trip count, and no condition that ends it",
+    loop(f"{STEP} {{ d = Identity(c) {NUMBER} }}", 'huge, "", a'): (
+        f"{2**63 - 1} steps, and no condition that ends them, are absurd"
+    ),
 }
 
 
