@@ -24,18 +24,43 @@ def named(infos: Sequence[TensorInfo], values: Sequence[object]) -> dict[str, ob
     return {info.name: value for info, value in zip(infos, values, strict=True)}
 
 
+def ready_inputs(
+    infos: Sequence[TensorInfo], shapes: Sequence[tuple[int, ...]], values: Mapping[str, object]
+) -> list[Array] | None:
+    """Return the inputs in order if they have these shapes and fit as they are, None if not.
+
+    The usual case, in a microsecond or more less than `bind_inputs`.
+    """
+    if len(values) != len(infos) or len(shapes) != len(infos):
+        return None
+    arrays: list[Array] = []
+    for info, shape in zip(infos, shapes, strict=True):
+        array = values.get(info.name)
+        if type(array) is not np.ndarray or not _is_ready(info, shape, array):
+            return None
+        arrays.append(array)
+    return arrays
+
+
+def _is_ready(info: TensorInfo, shape: tuple[int, ...], array: Array) -> bool:
+    if array.dtype is not info.dtype or array.shape != shape:
+        return False
+    flags = array.flags
+    return flags.c_contiguous and flags.aligned
+
+
 def bind_inputs(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> list[Array]:
     """Return the inputs in order, row-major, copied only if they are not so already.
 
     Raises: ValueError for a missing or unknown name or a wrong shape, TypeError for a wrong dtype.
     """
-    arrays: list[Array] = []
-    for info in infos:  # the usual case, in a microsecond less: what fits as it is
-        array = values.get(info.name)
-        if type(array) is not np.ndarray or not _is_ready(info, array):
-            return _bind_any(infos, values)
-        arrays.append(array)
-    return arrays if len(values) == len(infos) else _bind_any(infos, values)
+    if len(values) != len(infos) or any(info.name not in values for info in infos):
+        _refuse_names(infos, values)
+    arrays = [_input(info, values[info.name]) for info in infos]
+    pairs = list(zip(infos, arrays, strict=True))
+    if any(info.shape is not None and array.shape != info.shape for info, array in pairs):
+        _check_sizes(infos, arrays)
+    return arrays
 
 
 def device_shapes(
@@ -57,23 +82,6 @@ def device_shapes(
             raise TypeError(f"input {info.name!r} has dtype {name}, expected {info.dtype.name}")
     _check_sizes(infos, arrays)
     return tuple(tuple(map(int, array.shape)) for array in arrays)
-
-
-def _is_ready(info: TensorInfo, array: Array) -> bool:
-    if array.dtype is not info.dtype or array.shape != info.shape:
-        return False
-    flags = array.flags
-    return flags.c_contiguous and flags.aligned
-
-
-def _bind_any(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> list[Array]:
-    if len(values) != len(infos) or any(info.name not in values for info in infos):
-        _refuse_names(infos, values)
-    arrays = [_input(info, values[info.name]) for info in infos]
-    pairs = list(zip(infos, arrays, strict=True))
-    if any(info.shape is not None and array.shape != info.shape for info, array in pairs):
-        _check_sizes(infos, arrays)
-    return arrays
 
 
 def _refuse_names(infos: Sequence[TensorInfo], values: Mapping[str, object]) -> NoReturn:

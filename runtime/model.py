@@ -16,6 +16,7 @@ from nn_opt.runtime.arguments import (
     named,
     new_outputs,
     prepare_outputs,
+    ready_inputs,
 )
 from nn_opt.runtime.loader import RuntimeFault
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo
@@ -101,7 +102,7 @@ class Model:
         self._profiled: Recent[Shapes, Program] = Recent()
         self._has_stages = False
         self._lock = threading.Lock()
-        self._latest: Shapes | None = None
+        self._latest: tuple[Shapes, Program | None] | None = None  # None: a profiled one
         self._only: Program | None = None  # where the sizes of all inputs are known
         self._names = [info.name for info in self.outputs]
         if manifest.hosted:
@@ -141,8 +142,7 @@ class Model:
 
         Raises: ValueError or TypeError naming the input or output that does not fit.
         """
-        arrays = bind_inputs(self.inputs, inputs)
-        program = self._only or self._program(arrays, self._programs)
+        arrays, program = self._bound(inputs)
         count = self.threads if threads is None else thread_count(threads)
         if self._has_stages and isinstance(program, Staged):
             return self._named(program.compute(arrays, count), out or {})
@@ -156,6 +156,16 @@ class Model:
             if written is not wanted:
                 wanted[...] = written
         return {name: pair[1] for name, pair in zip(self._names, pairs, strict=True)}
+
+    def _bound(self, inputs: Mapping[str, object]) -> tuple[list[Array], Program]:
+        """Return the inputs in order and the program that takes them: most often the last one."""
+        if self._latest is not None:
+            shapes, program = self._latest
+            arrays = ready_inputs(self.inputs, shapes, inputs)
+            if program is not None and arrays is not None:
+                return arrays, program
+        arrays = bind_inputs(self.inputs, inputs)
+        return arrays, self._only or self._program(arrays, self._programs)
 
     def _named(self, made: Sequence[Any], out: Mapping[str, Array]) -> dict[str, Any]:
         """Return named outputs of a staged model; those in `out` are copied there."""
@@ -247,7 +257,7 @@ class Model:
         if program is None:
             with self._lock:
                 program = programs.find(shapes) or self._built(shapes, programs)
-        self._latest = shapes
+        self._latest = shapes, program if programs is self._programs else self._only
         return program
 
     def _built(self, shapes: Shapes, programs: Recent[Shapes, Program]) -> Program:
@@ -259,4 +269,4 @@ class Model:
         if self._latest is None:
             names = "; ".join(map(str, self.inputs))
             raise ValueError(f"sizes are not known before the first call: {names}")
-        return self._latest
+        return self._latest[0]

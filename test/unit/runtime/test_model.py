@@ -130,6 +130,24 @@ def test_each_set_of_sizes_is_compiled_once():
         model(np.ones((2, 4), np.float32))
 
 
+def test_what_is_known_is_of_the_latest_call():
+    model = make(("N", 3))
+    arrays = {rows: np.ones((rows, 3), np.float32) for rows in (2, 5)}
+    model(arrays[2])
+    model.prepare((5, 3))
+    assert model.memory.arena_bytes == 60
+    for rows in (2, 2, 5, 2):
+        assert model(arrays[rows]).shape == (rows, 3)
+        assert model.memory.arena_bytes == 12 * rows
+    model.profile({"x": arrays[5]}, repeat=1)
+    assert model.ir("graph") == "graph ((5, 3),)"
+    assert model(arrays[5].tolist()).shape == (5, 3)
+    assert model(arrays[2]).shape == (2, 3)
+    for wrong, error in ((arrays[2][:, :2], ValueError), (arrays[2].astype(int), TypeError)):
+        with pytest.raises(error, match="input 'x' has"):
+            model(wrong)
+
+
 def test_unknown_rank():
     model = make(None)
     assert str(model.inputs[0]) == "x: float32[...]"
