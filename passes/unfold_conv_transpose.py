@@ -107,7 +107,7 @@ def convolution(
     b = None
     if bias is not None:
         places = prod(axis.stride for axis in axes)
-        rows = np.repeat(bias.reshape(groups, 1, -1), places, axis=1)
+        rows = np.repeat(bias.reshape(groups, 1, len(bias) // groups), places, axis=1)
         b = rewriter.insert(graph.ConstantOp(rows.reshape(-1))).results[0]
     ones = [1] * len(axes)
     pads = [*(axis.pads[0] for axis in axes), *(axis.pads[1] for axis in axes)]
@@ -143,7 +143,7 @@ def unfolded(weights: Array, axes: Sequence[Axis], groups: int) -> Array:
         phases, new, old = zip(*steps, strict=True)
         filters = grouped[(slice(None), slice(None), slice(None), *old)].transpose(0, 2, 1)
         result[(slice(None), *phases, slice(None), slice(None), *new)] = filters
-    return result.reshape(-1, channels, *taps)
+    return result.reshape(groups * prod(strides) * per_group, channels, *taps)
 
 
 def side_by_side(

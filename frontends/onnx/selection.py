@@ -177,9 +177,10 @@ def unique(node: Node) -> Results:
     x = node[0] if "axis" in node.attrs else vector(node[0])
     axis = axis_in(node.attrs.int("axis", 0), rank_of(x))
     count = shape_of(x)[axis]
-    if not math.prod(shape_of(x)):
-        nothing = constant(np.zeros(count, np.int64))
-        return [x, nothing, nothing, nothing, constant(np.zeros(1, np.int64))]
+    if not math.prod(shape_of(x)):  # rows of nothing are all alike
+        first = constant(np.zeros(count, np.int64))
+        counts = constant(np.full(count, count, np.int64))
+        return [x, first, first, counts, int64s([min(count, 1)])]
     front = transposed(x, [axis, *(a for a in range(rank_of(x)) if a != axis)])
     rows = reshaped(front, [count, math.prod(shape_of(x)) // count])
     order = _sorted_rows(rows)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import onnxruntime
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ class Found(Exception):
 def main() -> None:
     """Draw until the time is over."""
     seconds, folder, first = float(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    onnxruntime.set_default_logger_severity(4)
     warnings.simplefilter("ignore")  # of what the drawn models overflow
     WATCHED.append(folder)
     signal.signal(signal.SIGALRM, _late)
