@@ -26,7 +26,7 @@ def baked(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     Raises: DiagnosticError for a name that the model does not have.
     """
     graph = model.proto.graph
-    inputs = {spec.name: spec for spec in describe_inputs(model, host=True)}
+    inputs = _inputs(model)
     computed = {name for node in graph.node for name in node.output}
     for name in values:
         if name not in inputs and name not in computed:
@@ -34,6 +34,16 @@ def baked(model: Model, values: Mapping[str, ArrayLike]) -> Model:
             raise model.error(f"the model has no value '{name}'; its inputs are {have}")
     arrays = {name: _array(model, inputs.get(name), value) for name, value in values.items()}
     return with_constants(model, arrays)
+
+
+def of_inputs(model: Model, values: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Return what inputs among the names hold, as `baked` makes it constant."""
+    inputs = _inputs(model)
+    return {n: _array(model, inputs[n], value) for n, value in values.items() if n in inputs}
+
+
+def _inputs(model: Model) -> dict[str, InputSpec]:
+    return {spec.name: spec for spec in describe_inputs(model, host=True)}
 
 
 def _array(model: Model, spec: InputSpec | None, value: ArrayLike) -> Array:

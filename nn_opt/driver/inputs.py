@@ -60,6 +60,8 @@ def _sizes(
     info: TensorInfo, infos: Sequence[TensorInfo], given: Mapping[str, Array]
 ) -> tuple[int, ...]:
     """Return the sizes of an input; given arrays bind names, and a batch is 1 by default."""
+    if info.kind != "tensor":
+        fail(f"error: input {info}: there are no random ones\n  hint: run it from Python")
     if info.shape is None:
         hint = f"--shape {info.name}=1x3x8x8"
         fail(f"error: the rank of input {info.name!r} is unknown\n  hint: {hint}")

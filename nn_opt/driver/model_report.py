@@ -26,6 +26,7 @@ from nn_opt.frontends.onnx import (
     read_model,
 )
 from nn_opt.frontends.onnx.reader import Model, check_model, check_opset, skeleton
+from nn_opt.frontends.onnx.signature import TENSOR
 from nn_opt.frontends.onnx.structure import live_nodes, node_label
 from nn_opt.frontends.onnx.support import operator_key, reasons
 from nn_opt.frontends.onnx.weights import ELEMENT_DTYPES, type_name
@@ -33,6 +34,7 @@ from nn_opt.ir.diagnostics import DiagnosticError
 from nn_opt.ir.locations import node_names
 from nn_opt.ir.types import element_type
 from nn_opt.kernels import op_flops
+from nn_opt.runtime.manifest import TensorInfo
 from nn_opt.staged.host.kinds import is_for_host
 
 if TYPE_CHECKING:
@@ -180,14 +182,25 @@ def _summary(report: Report) -> Iterator[str]:
     yield f"{model.label}: {nodes} nodes of {len(report.rows)} operators, opset {sets}"
     for word, specs in _declared(model):
         for spec in specs:
-            sizes = "?" if spec.shape is None else list(spec.shape)
-            yield f"{word} {spec.name}: {spec.dtype.name} {sizes}"
+            yield f"{word} {spec.name}: {_spec_text(spec)}"
     yield _parameters(proto.graph.initializer)
     if report.module is not None:
         yield f"{sum(row.flops for row in report.rows):,} floating-point operations a run"
     else:
-        first = report.unknown.split("\n")[0].partition("error: ")[2]
+        first = _one_line(report.unknown.partition("error: ")[2])
         yield f"floating-point operations are not known before it runs: {first}"
+
+
+def _spec_text(spec: InputSpec) -> str:
+    if spec.kind != TENSOR:
+        return str(TensorInfo(spec.name, None, spec.dtype, spec.kind)).partition(": ")[2]
+    return f"{spec.dtype.name} {'?' if spec.shape is None else list(spec.shape)}"
+
+
+def _one_line(text: str) -> str:
+    """Return the first line, and what it lists, without the hint."""
+    head, *rest = (line.strip() for line in text.split("\n") if "hint: " not in line)
+    return " ".join([head, *rest]) if head.endswith(":") else head
 
 
 def _parameters(tensors: Sequence[Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,12 +85,40 @@ def _errors() -> tuple[type[Exception], ...]:
     )
 
 
-def relative_error(actual: Array, expected: Array) -> float:
+def is_tensor(value: Any) -> bool:
+    """Return whether a runtime's value is an array of numbers, no sequence and no text."""
+    return isinstance(value, np.ndarray) and cast(Array, value).dtype.kind not in "OSU"
+
+
+def _error_within(actual: Any, expected: Any) -> float:
+    """Return the largest error of what sequences and maps hold, or whether others differ."""
+    left, right = _parts(actual), _parts(expected)
+    if left is None or right is None:
+        plain = isinstance(expected, float | np.number)
+        if plain and isinstance(actual, float | np.number):
+            return relative_error(np.asarray(actual, np.float64), np.asarray(expected, np.float64))
+        return 0.0 if np.array_equal(actual, expected) else float("inf")
+    if left.keys() != right.keys():
+        return float("inf")
+    return max((relative_error(left[key], right[key]) for key in right), default=0.0)
+
+
+def _parts(value: Any) -> dict[Any, Any] | None:
+    """Return what a sequence or a map holds, by place or key."""
+    if isinstance(value, dict):
+        return cast("dict[Any, Any]", value)
+    return dict(enumerate(cast("list[Any]", value))) if isinstance(value, list) else None
+
+
+def relative_error(actual: Any, expected: Any) -> float:
     """Return the norm of the difference over the norm of the reference.
 
     Where both are the same infinity or both no number they do not differ; where only one is, the
-    error is infinite. For integers and booleans it is the same formula on their values.
+    error is infinite. For integers and booleans it is the same formula on their values, for
+    sequences and maps the largest error of what is in them, and strings are alike or not.
     """
+    if not is_tensor(actual) or not is_tensor(expected):
+        return _error_within(actual, expected)
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return float("inf")
     if not expected.size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from onnx import ModelProto, NodeProto, ValueInfoProto, helper
 
 from nn_opt.compiler import compile
 from nn_opt.driver.models import fail
-from nn_opt.driver.peers import load_peer, relative_error
+from nn_opt.driver.peers import is_tensor, load_peer, relative_error
 from nn_opt.frontends.onnx import read_model
 from nn_opt.frontends.onnx.structure import needed_by, node_label
 
@@ -177,11 +177,6 @@ def made_values(proto: ModelProto) -> Iterator[tuple[str, str, NodeProto]]:
     """Yield each value that the nodes make, with its node's label and the node."""
     for index, node in enumerate(proto.graph.node):
         yield from ((name, node_label(node, index), node) for name in node.output if name)
-
-
-def is_tensor(value: object) -> bool:
-    """Return whether a runtime's value is an array of numbers, no sequence and no text."""
-    return isinstance(value, np.ndarray) and cast(Array, value).dtype.kind != "O"
 
 
 def type_of(name: str, array: Array) -> ValueInfoProto:

@@ -82,7 +82,7 @@ def _run(argv: list[str]) -> None:
     if options.save_outputs:
         _save(options.save_outputs, outputs)
     if options.per_node or options.minimize:
-        _compare_nodes(console, options, inputs)
+        _compare_nodes(console, options, _of_all_inputs(options, inputs))
         return
     _time(console, options, model, inputs, outputs)
     if options.profile:
@@ -123,6 +123,17 @@ def _options(options: Namespace, precision: str) -> dict[str, Any]:
         "precision": precision,
         "deterministic": options.deterministic,
     }
+
+
+def _of_all_inputs(options: Namespace, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the inputs, and what others hold always: another runtime takes those, too."""
+    values = parse_values(options.value)
+    if not values:
+        return dict(inputs)
+    from nn_opt.frontends.onnx import read_model  # with the compiler, which most runs can spare
+    from nn_opt.frontends.onnx.baking import of_inputs
+
+    return {**inputs, **of_inputs(read_model(options.model), values)}
 
 
 def _compare_nodes(console: Console, options: Namespace, inputs: Mapping[str, Array]) -> None:
@@ -230,7 +241,8 @@ def _time(
         console.print(f"Largest relative error against {EXACT}: {max(errors):.2e}")
         contestants.append(Contestant(f"nn-opt {EXACT}", lambda: exact.run(inputs), []))
     if options.compare:
-        peer = make_peer(options.compare, options.model, inputs, list(outputs), model.threads)
+        given = _of_all_inputs(options, inputs)
+        peer = make_peer(options.compare, options.model, given, list(outputs), model.threads)
         expected = peer()
         errors = [relative_error(outputs[n], e) for n, e in zip(outputs, expected, strict=True)]
         console.print(f"Largest relative error against {options.compare}: {max(errors):.2e}")

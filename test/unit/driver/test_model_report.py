@@ -8,6 +8,7 @@ import onnx
 import onnx.parser
 import pytest
 
+from nn_opt.driver.run import main as nn_run
 from nn_opt.driver.tool import run_tool
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
@@ -68,6 +69,17 @@ def test_nodes_on_the_host_and_nowhere(tmp_path, capsys):
     assert row(out, "SequenceLength")[-1] == "host"
     assert row(out, "local.Mystery")[-1] == "unsupported"
     assert "unsupported: node 'own': local.Mystery: operator is not supported" in out
+
+
+def test_sequences_are_called_so(tmp_path, capsys):
+    text = "g (seq(float[n]) s) => (int64 n) { n = SequenceLength(s) }"
+    out = report(tmp_path, capsys, text)
+    assert "input s: sequence of tensor of float32" in out
+    words = "known before it runs: 1 unsupported node(s): node 'SequenceLength_0'"
+    assert words in " ".join(out.split())
+    assert nn_run([str(tmp_path / "net.onnx")]) == 1
+    words = "error: input s: sequence of tensor of float32: there are no random ones"
+    assert words in capsys.readouterr().err
 
 
 def test_ir_has_no_report(tmp_path, capsys):

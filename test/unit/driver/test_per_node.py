@@ -113,6 +113,17 @@ def test_mistakes(model, tmp_path, capsys):
     assert "error: --minimize: no output differs by more than 0.001 from reference" in err
 
 
+def test_values_given_for_always_are_given_to_the_other_runtime(tmp_path, capsys):
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[N] x, int64[1] k) => (float[n] y) { [few] y = Tile(x, k) }"""
+    onnx.save(onnx.parser.parse_model(text), path := str(tmp_path / "model.onnx"))
+    for more in (["--per-node"], ["--repeat", "1"]):
+        options = ["--value", "k=2", "--compare", "onnxruntime", *more]
+        status, out, err = run(capsys, path, *options)
+        assert (status, err) == (0, ""), err
+        assert "No value differs" in out or "error against onnxruntime: 0.00e+00" in out
+
+
 def test_what_the_evaluator_cannot_run():
     """It casts no integers of 4 bits to others of 2."""
     text = """<ir_version: 11, opset_import: ["" : 25]>

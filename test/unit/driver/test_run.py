@@ -202,6 +202,23 @@ def test_relative_error(actual, wanted, error):
     assert relative_error(np.array(actual, float), np.array(wanted, float)) == pytest.approx(error)
 
 
+@pytest.mark.parametrize(
+    ("actual", "wanted", "error"),
+    [
+        (np.array(["a", "b"], object), np.array(["a", "b"], object), 0),
+        (np.array(["a", "b"], object), np.array(["a", "c"], object), np.inf),
+        ([np.ones(2), np.ones(1)], [np.ones(2), 2 * np.ones(1)], 0.5),
+        ([np.ones(2)], [], np.inf),
+        ([{"a": 1.0, "b": 2.0}], [{"a": 1.0, "b": 4.0}], 0.5),
+        ({"a": 1.0}, {"b": 1.0}, np.inf),
+        (None, None, 0),
+        (np.ones(2), [np.ones(2)], np.inf),
+    ],
+)
+def test_relative_error_of_what_is_no_array_of_numbers(actual, wanted, error):
+    assert relative_error(actual, wanted) == pytest.approx(error)
+
+
 @pytest.mark.parametrize(("suffix", "text"), [("ll", "define void @nn_main("), ("s", "nn_main:")])
 def test_compile_to_text(model, tmp_path, suffix, text):
     file = tmp_path / f"out.{suffix}"
