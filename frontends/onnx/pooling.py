@@ -42,7 +42,7 @@ def pool(node: Node) -> Results:
     if len(node.outputs) < 2 or not node.outputs[1]:
         return result
     columns = node.attrs.flag("storage_order")
-    return [result, pool_indices(node[0], window, shape_of(result)[2:], by_columns=columns)]
+    return [result, pool_indices(node[0], result, window, by_columns=columns)]
 
 
 def _spatial_axes(x: SSAValue) -> list[int]:

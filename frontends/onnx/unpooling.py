@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.shapes import window_shape
 from nn_opt.frontends.onnx.nn import Window
 from nn_opt.frontends.onnx.node import (
+    I64,
     Array,
     BadNode,
     Node,
     Results,
+    cast,
     check_count,
     constant,
     dtype_of,
@@ -139,33 +142,48 @@ def scattered(x: SSAValue, indices: SSAValue, size: int) -> SSAValue:
     return graph.WhereOp(hit, found, scalar_like(0, x)).result
 
 
-def pool_indices(
-    x: SSAValue, window: Window, counts: Sequence[int], *, by_columns: bool
-) -> SSAValue:
+def pool_indices(x: SSAValue, largest: SSAValue, window: Window, *, by_columns: bool) -> SSAValue:
     """Return which element of the whole tensor is each window's maximum, the first of several.
 
     by_columns: elements of an image are counted along its first axis first.
     """
     images, channels, *image = shape_of(x)
+    counts = shape_of(largest)[2:]
     plane, (index, inside) = math.prod(image), window_elements(window, image, counts)
-    order = np.argsort(~inside, axis=1, kind="stable")  # padding is never the first of several
-    index = np.take_along_axis(np.where(inside, index, plane), order, axis=1)
     flat = reshaped(x, [images, channels, plane])
     if not inside.all():
         lowest = scalar(_lowest(dtype_of(x)), element_type(x))
         flat = graph.PadOp(flat, [0, 0, 0, 0, 0, 1], value=lowest).result
-    windows = graph.GatherOp(flat, constant(index), 2).result
-    best = graph.ArgReduceOp(windows, "max", 3, False).result
-    names = np.minimum(index, plane - 1)
+    sources = np.ascontiguousarray(np.where(inside, index, plane).T)  # [places, windows]
+    windows = graph.GatherOp(flat, constant(sources), 2).result
+    best = reshaped(largest, [images, channels, 1, math.prod(counts)])
+    names = constant(np.minimum(sources, plane - 1).astype(np.int32))  # padding is never the first
+    chosen = graph.WhereOp(_is_one(windows, best), names, scalar_like(plane - 1, names)).result
+    found = cast(graph.ReduceOp(chosen, "min", [2], False).result, I64)
     if by_columns:
-        names = np.ravel_multi_index(np.unravel_index(names, image)[::-1], image[::-1])
-    starts = constant(np.arange(len(index), dtype=np.int64) * index.shape[1])
-    found = graph.GatherOp(
-        constant(names.reshape(-1).astype(np.int64)), graph.AddOp(best, starts).result, 0
-    ).result
+        found = _by_columns(found, image)
     offsets = (np.arange(images * channels) * plane).reshape(images, channels, 1)
     total = graph.AddOp(found, constant(offsets.astype(np.int64))).result
     return reshaped(total, [images, channels, *counts])
+
+
+def _is_one(x: SSAValue, largest: SSAValue) -> SSAValue:
+    """Return whether elements are the largest, which is NaN where one of them is."""
+    same = graph.EqualOp(x, largest).result
+    if not isinstance(element_type(x), AnyFloat):
+        return same
+    return graph.OrOp(same, graph.IsNaNOp(x).result).result
+
+
+def _by_columns(places: SSAValue, image: Sequence[int]) -> SSAValue:
+    """Return places in row-major order as those in column-major order."""
+    total, step = scalar_like(0, places), math.prod(image)
+    for size in reversed(image):
+        step //= size
+        at = graph.ModOp(places, scalar_like(size, places)).result
+        places = graph.DivOp(places, scalar_like(size, places)).result
+        total = graph.AddOp(total, graph.MulOp(at, scalar_like(step, places)).result).result
+    return total
 
 
 def _lowest(dtype: np.dtype[Any]) -> float | int:
