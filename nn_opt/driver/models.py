@@ -89,6 +89,8 @@ def report_errors(run: Callable[[list[str]], None], argv: Sequence[str] | None) 
     try:
         run(arguments)
         sys.stdout.flush()
+    except SystemExit:  # --help and --version: what follows would import xDSL
+        raise
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader, say `head`, has seen enough

@@ -60,6 +60,17 @@ def test_the_version_needs_no_compiler():
     assert not {"xdsl", "argparse", "dataclasses", "numpy"} & modules
 
 
+@pytest.mark.parametrize("tool", ["run", "compile"])
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_tools_of_models_import_no_compiler_before_they_compile(tool: str, option: str):
+    code = "import sys, atexit; atexit.register(lambda: print(*sys.modules))\n" + LIST
+    run = python(code.replace("nn_opt.driver ", f"nn_opt.driver.{tool} "), option)
+    assert run.returncode == 0, run.stderr
+    modules = set(run.stdout.splitlines()[-1].split())
+    assert f"nn_opt.driver.{tool}" in modules
+    assert not {"xdsl", "onnx", "onnxruntime", "rich", "nn_opt.frontends"} & modules
+
+
 def test_a_text_that_is_read_and_printed(tiny: str):
     modules = imported(tiny)
     assert "xdsl.dialects.arith" in modules
