@@ -6,7 +6,6 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
-from nn_opt.frontends.onnx.bounded import DOMAIN
 from nn_opt.frontends.onnx.contrib import contrib
 from nn_opt.frontends.onnx.contrib_attention import scale_of
 from nn_opt.frontends.onnx.heads import Form, Mask, attend, first_keys, joined_heads, split_heads
@@ -21,27 +20,7 @@ from nn_opt.frontends.onnx.node import (
     rank_of,
     reshaped,
 )
-from nn_opt.frontends.onnx.table import converts
-from nn_opt.ir.types import element_type, mlir_type, numpy_dtype, shape_of
-
-I32 = mlir_type(np.int32)
-
-
-@converts("RemovePadding", domain=DOMAIN)
-def remove_padding(node: Node) -> Results:
-    """Rows of all sequences, without padding first, where each was, sums of lengths, the longest;
-    and how many rows are no padding."""
-    x, counts = node[0], cast(node[1], I64)
-    batch, length, hidden = shape_of(x)
-    column = reshaped(counts, [batch, 1])
-    padding = graph.GreaterEqualOp(constant(np.arange(length)), column).result
-    order = graph.ArgSortOp(reshaped(cast(padding, I32), [batch * length])).result
-    rows = graph.GatherOp(reshaped(x, [batch * length, hidden]), order, 0).result
-    sums = graph.CumSumOp(counts, 0).result
-    ends = graph.ConcatOp([constant(np.zeros(1, np.int64)), sums], 0).result
-    longest = graph.ReduceOp(counts, "max", [0], True).result
-    places = cast(reshaped(order, [batch, length]), I32)
-    return [rows, places, cast(ends, I32), cast(longest, I32), sliced(sums, 0, batch - 1, 1)]
+from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 
 
 @contrib("RestorePadding", needs=2)

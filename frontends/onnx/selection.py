@@ -206,6 +206,23 @@ def _hidden(first: SSAValue, size: SSAValue, count: int) -> SSAValue:
     return graph.WhereOp(real, first, scalar_like(count, first)).result
 
 
+@converts("RemovePadding", domain=DOMAIN)
+def remove_padding(node: Node) -> Results:
+    """Rows of all sequences, without padding first, where each was, sums of lengths, the longest;
+    and how many rows are no padding."""
+    x, counts = node[0], cast(node[1], I64)
+    batch, length, hidden = shape_of(x)
+    column = reshaped(counts, [batch, 1])
+    padding = graph.GreaterEqualOp(constant(np.arange(length)), column).result
+    order = graph.ArgSortOp(reshaped(cast(padding, I32), [batch * length])).result
+    rows = graph.GatherOp(reshaped(x, [batch * length, hidden]), order, 0).result
+    sums = graph.CumSumOp(counts, 0).result
+    ends = graph.ConcatOp([constant(np.zeros(1, np.int64)), sums], 0).result
+    longest = graph.ReduceOp(counts, "max", [0], True).result
+    places = cast(reshaped(order, [batch, length]), I32)
+    return [rows, places, cast(ends, I32), cast(longest, I32), part(sums, batch - 1, 1)]
+
+
 def _power_of_two(x: SSAValue) -> SSAValue:
     """Return the least power of two that is not smaller, as a vector of one i64.
 

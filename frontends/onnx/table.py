@@ -45,9 +45,9 @@ FILES_OF: dict[str, str] = {
     "ai.onnx.ml": "ml_features ml_linear ml_trees",
     "ai.onnx.preview.training": "training",
     "com.microsoft": """
-        contrib_arrays contrib_attention contrib_bits contrib_elementwise contrib_grouped
-        contrib_groups contrib_int8 contrib_linear contrib_normalization contrib_packed
-        contrib_scores recurrent_int8
+        contrib_arrays contrib_attention contrib_bits contrib_elementwise contrib_experts
+        contrib_grouped contrib_groups contrib_int8 contrib_linear contrib_normalization
+        contrib_packed contrib_scores recurrent_int8
     """,
 }
 
