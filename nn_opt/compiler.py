@@ -88,6 +88,7 @@ def compile(
     >>> model(numpy.float32([-1, 0, 2])).tolist()
     [0.0, 0.0, 2.0]
     """
+    _require_name(target)
     count = thread_count(threads) if not engine_of(target) else 1  # engines have one
     builder = Builder(
         origin_of(source, values), target, dims or {}, shapes or {}, open_cache(cache)
@@ -97,6 +98,11 @@ def compile(
     builder.deterministic = deterministic
     builder.debug_info = debug_info
     return Model(builder.signature(), builder, count)
+
+
+def _require_name(target: object) -> None:
+    if not isinstance(target, str):
+        raise TypeError(f"target is {target!r}, expected a name such as 'cpu'")
 
 
 class Builder:

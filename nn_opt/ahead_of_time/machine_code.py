@@ -23,6 +23,7 @@ from nn_opt.ir.target import TARGETS, Target, target_named
 
 # For the least machine of each kind: all but the model's own code.
 _BASES = {"x86_64": "x86-64", "aarch64": "aarch64", "riscv64": "riscv64"}
+_NO_ELF = {"windows": "COFF", "darwin": "Mach-O", "macos": "Mach-O", "ios": "Mach-O"}
 
 
 def llvm_ir(request: Request) -> Made:
@@ -57,6 +58,8 @@ def lowered(request: Request, target: str = "", before: Lowered | None = None) -
 
 def binary(request: Request) -> Made:
     """Return an object with weights, its C header and description."""
+    for name in request.targets:
+        _require_elf(name)
     codes: list[Lowered] = []
     for name in sorted(request.targets, key=_demands, reverse=True):
         codes.append(lowered(request, name, codes[-1] if codes else None))
@@ -74,6 +77,17 @@ def binary(request: Request) -> Made:
     }
     inside = f"weights {size_text(weights.bytes.nbytes)}, arena {size_text(arena)}"
     return Made(files, (f"for {', '.join(names)}: {inside}",))
+
+
+def _require_elf(name: str) -> None:
+    """Refuse a system whose objects are of another format than those that are written here."""
+    for part in target_named(name).triple.split("-")[1:]:
+        for system, format in _NO_ELF.items():
+            if part.startswith(system):
+                fail(
+                    f"error: an object for {name!r} would be {format}, expected ELF"
+                    "\n  hint: -o model.c is C99 for any compiler, .s and .ll have the code alone"
+                )
 
 
 def library(request: Request) -> Made:

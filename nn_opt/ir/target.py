@@ -238,7 +238,7 @@ def unknown_target(name: str, more: Sequence[str] = ()) -> DiagnosticError:
     from difflib import get_close_matches  # slow to import, and for errors only
 
     known = ["host", "cpu", *TARGETS, JAVASCRIPT.name, *GPUS, *more]
-    close = get_close_matches(name, known, 1)
+    close = get_close_matches(name.lower(), known, 1)
     asked = f"did you mean {close[0]}? " if close else ""
     hint = f"{asked}the targets are {', '.join(known)}"
     written = "or one written out, such as llvm -mtriple=riscv64-linux"

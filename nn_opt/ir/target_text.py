@@ -21,6 +21,7 @@ OPTIONS: Mapping[str, str] = {
 }
 _SYSTEMS = ("linux", "none", "windows", "darwin", "macos", "ios", "freebsd", "wasi", "unknown")
 _ARCHITECTURES = {"arm64": "aarch64", "amd64": "x86_64", "x86-64": "x86_64", "armv7a": "armv7"}
+_BIG_ENDIAN = ("aarch64_be", "armeb", "thumbeb")
 _VECTOR_BITS = ("128", "256", "512", "1024", "2048")
 # Processors of x86 by what they have, as far as it matters here; for others, -mattr says it.
 _LEVELS = {
@@ -49,6 +50,9 @@ def parse_target(text: str) -> Target:
         _fail(text, "it has no -mtriple", "for example -mtriple=aarch64-linux-gnu")
     triple = full_triple(given["mtriple"], given.get("mfloat-abi", ""))
     architecture = triple.partition("-")[0]
+    if architecture.startswith(_BIG_ENDIAN):
+        problem = f"{architecture!r} has its bytes in big-endian order"
+        _fail(text, problem, "code and weights are little-endian; the processor may be both")
     for prefixes, describe in _FAMILIES:
         if architecture.startswith(prefixes):
             return replace(describe(triple, given), name=text, triple=triple)

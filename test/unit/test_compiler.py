@@ -142,6 +142,8 @@ def test_errors_name_the_file(tmp_path):
 def test_targets(path):
     with pytest.raises(DiagnosticError, match="unknown target 'z80'"):
         nn_opt.compile(path, target="z80")
+    with pytest.raises(TypeError, match="target is None, expected a name such as 'cpu'"):
+        nn_opt.compile(path, target=None)  # type: ignore[arg-type]
     other = "neon" if "x86" in nn_opt.compiler.machine_stamp("cpu") else "x86-64-v2"
     with pytest.raises(RuntimeFault, match=f"code for '{other}' cannot run"):
         nn_opt.compile(path, target=other)

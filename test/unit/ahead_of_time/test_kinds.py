@@ -60,6 +60,18 @@ ROOT = Path(__file__).resolve().parents[3]
             ["-o", "net", "--target", "oepncl"],
             "error: unknown target 'oepncl'\n  hint: did you mean opencl? the targets are host, ",
         ),
+        (
+            ["-o", "net", "--target", "OpenCL"],
+            "error: unknown target 'OpenCL'\n  hint: did you mean opencl? the targets are host, ",
+        ),
+        (
+            ["-o", "net.o", "--target", "llvm -mtriple=x86_64-pc-windows-msvc"],
+            "error: an object for 'llvm -mtriple=x86_64-pc-windows-msvc' would be COFF, expected",
+        ),
+        (
+            ["-o", "net", "--target", "llvm -mtriple=arm64-apple-darwin"],
+            "error: an object for 'llvm -mtriple=arm64-apple-darwin' would be Mach-O, expected ELF",
+        ),
         (["-o", "a model.onnx/net.so"], "error: there is no folder a model.onnx"),
         (["-o", "net.so", "--threads", "0"], "error: threads is 0, expected 1 to 256"),
         (["-o", "net.c", "--labels", "x"], "error: --labels is for .html files, and net.c is none"),

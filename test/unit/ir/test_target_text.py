@@ -88,6 +88,7 @@ def test_llvm_alone_is_this_machine():
     [
         ("llvm -mcpu=cortex-a76", "it has no -mtriple"),
         ("llvm -mtriple=z80-none", "'z80' is no architecture known here"),
+        ("llvm -mtriple=aarch64_be-linux", "'aarch64_be' has its bytes in big-endian order"),
         ("llvm -mtriple=wasm32 -mattrs=+x", "there is no option -mattrs\n  hint: did you mean"),
         ("llvm -mtriple=wasm32 -xyz=1", "there is no option -xyz\n  hint: those are -mtriple"),
         ("llvm -mtriple=wasm32 fast", "'fast' is no option\n  hint: options look like -mcpu="),
