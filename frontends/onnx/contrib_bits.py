@@ -25,7 +25,7 @@ from nn_opt.frontends.onnx.node import (
     scalar_like,
     transposed,
 )
-from nn_opt.ir.types import element_type, shape_of
+from nn_opt.ir.types import element_type, mlir_type, shape_of
 
 BITS = (2, 4, 8)
 
@@ -130,3 +130,41 @@ def gather_block_quantized(node: Node) -> Results:
         else:
             zero = sliced(unpacked(zero, bits), along, 0, shape_of(scale)[along])
     return graph.DequantizeOp(w, scale, zero, element_type(scale), axis=along, block=block).result
+
+
+# The numbers that four bits stand for, by quant_type: FP4, NF4.
+FP4 = (0, 0.005208333333333333, 0.6666666666666666, 1, 0.3333333333333333, 0.5, 1 / 6, 0.25)
+NF4 = (
+    *(-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453),
+    *(-0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0.0),
+    *(0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224),
+    *(0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0),
+)
+TABLES = ((*FP4, *(-number for number in FP4)), NF4)
+
+
+@contrib(
+    "MatMulBnb4",
+    needs=3,
+    attrs="K! N! block_size! quant_type! transB",
+    only={"training_mode": 0},
+)
+def matmul_bnb4(node: Node) -> Results:
+    """Operands: a [..., K], entries of a table, two a byte, and the greatest of each block."""
+    size, columns = node.attrs.int("K"), node.attrs.int("N")
+    block, kind = node.attrs.int("block_size"), node.attrs.int("quant_type")
+    if kind not in (0, 1) or block < 1:
+        raise BadNode(f"quant_type {kind} in blocks of {block}, expected 0 (FP4) or 1 (NF4)")
+    count = size * columns
+    _check_bytes(node[1], [-(-count // 2)])
+    packed = reshaped(node[1], [-(-count // 2), 1])
+    halves = [graph.ShiftOp(packed, scalar_like(4, packed), direction="right").result]
+    halves.append(graph.BitwiseAndOp(packed, scalar_like(15, packed)).result)
+    entries = graph.ConcatOp(halves, 1).result  # the upper one is first
+    entries = sliced(reshaped(entries, [2 * shape_of(packed)[0]]), 0, 0, count)
+    table = constant(np.asarray(TABLES[kind], np.float32))
+    numbers = graph.GatherOp(table, cast(entries, mlir_type(np.int32)), 0).result
+    greatest = graph.GatherOp(node[2], constant(np.arange(count) // block), 0).result
+    weights = reshaped(graph.MulOp(numbers, cast(greatest, F32)).result, [columns, size])
+    weights = transposed(weights, [1, 0]) if node.attrs.flag("transB", True) else weights
+    return cast(graph.MatmulOp(cast(node[0], F32), weights).result, element_type(node[0]))

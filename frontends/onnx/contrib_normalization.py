@@ -18,9 +18,11 @@ from nn_opt.frontends.onnx.node import (
     cast,
     constant,
     rank_of,
+    reshaped,
     scalar_like,
 )
 from nn_opt.frontends.onnx.normalization import inverse_deviation, moments, scaled, wide_floats
+from nn_opt.frontends.onnx.quantize import widened
 from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import mlir_type, shape_of
 
@@ -65,6 +67,36 @@ def embed_layer_norm(node: Node) -> Results:
         total = graph.AddOp(total, graph.GatherOp(node[4], node[1], 0).result).result
     y, *_ = _layer_norm(node, total, node[5], node[6], 1e-12)
     return [y, _lengths(node.get(7), batch), total]
+
+
+@contrib(
+    "QEmbedLayerNormalization",
+    needs=(0, 2, 3, 5, 6, 8, 9, 11, 12, 13, 14, 16, 17),
+    most=18,
+    attrs="epsilon",
+)
+def quantised_embed_layer_norm(node: Node) -> Results:
+    """As EmbedLayerNormalization; its embeddings, scale and bias are operands 2 to 6 in bytes,
+    with their scales from operand 8 on, and zero points from 13 on."""
+    words = node[0]
+    if rank_of(words) != 2:
+        raise BadNode(f"words have shape {list(shape_of(words))}, expected [batch, length]")
+    batch, length = shape_of(words)
+    total = _dequantised(node, 2, graph.GatherOp(node[2], words, 0).result)
+    places = _dequantised(node, 3, sliced(node[3], 0, 0, length))
+    total = graph.AddOp(total, places).result
+    if node.get(1) is not None and node.get(4) is not None:
+        segments = graph.GatherOp(node[4], node[1], 0).result
+        total = graph.AddOp(total, _dequantised(node, 4, segments)).result
+    scale, bias = (_dequantised(node, at, node[at]) for at in (5, 6))
+    y, *_ = _layer_norm(node, total, scale, bias, 1e-12)
+    return [y, _lengths(node.get(7), batch)]
+
+
+def _dequantised(node: Node, at: int, chosen: SSAValue) -> SSAValue:
+    """Return what some of an operand's bytes stand for; its scale is 6, its zero 11 behind it."""
+    whole = widened(chosen, reshaped(node[at + 11], []))
+    return graph.MulOp(cast(whole, F32), reshaped(cast(node[at + 6], F32), [])).result
 
 
 def _lengths(mask: SSAValue | None, batch: int) -> SSAValue:

@@ -94,6 +94,53 @@ ROWS = [
 ]
 
 
+def _bytes(*shape: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).integers(0, 256, shape).astype(np.uint8)
+
+
+def _embedded() -> dict[str, Array]:
+    """Return tables of words, places and segments, a scale and a bias, in bytes."""
+    known = {"w": _bytes(5, 8), "p": _bytes(4, 8, seed=1), "e": _bytes(2, 8, seed=2)}
+    known |= {"g": _bytes(8, seed=3), "b": _bytes(8, seed=4)}
+    numbers = enumerate(list(known))
+    return known | {
+        name: array
+        for k, letter in numbers
+        for name, array in (
+            (f"{letter}s", np.asarray(0.01 * (k + 1), np.float32)),
+            (f"{letter}z", np.asarray(100 + k, np.uint8)),
+        )
+    }
+
+
+WORDS = {"i": i32(1, 3, 0, 4, 2, 2).reshape(2, 3), "t": i32(0, 1, 1, 0, 0, 0).reshape(2, 3)}
+WORDS |= {"m": i32(1, 1, 0, 1, 1, 1).reshape(2, 3)}
+BNB = {"w": _bytes(96), "a": np.abs(noise(12))}
+ROWS += [
+    row(
+        "y, n = QEmbedLayerNormalization(i, t, w, p, e, g, b, m, ws, ps, es, gs, bs,"
+        " wz, pz, ez, gz, bz)",
+        WORDS,
+        _embedded(),
+        "float[] y, int32[] n",
+    ),
+    row(
+        "y, n = QEmbedLayerNormalization(i, , w, p, , g, b, , ws, ps, , gs, bs, wz, pz, , gz, bz)",
+        {"i": WORDS["i"]},
+        _embedded(),
+        "float[] y, int32[] n",
+    ),
+    *(
+        row(
+            f"y = MatMulBnb4<K = 32, N = 6, block_size = 16, quant_type = {kind}>(x, w, a)",
+            {"x": noise(2, 3, 32)},
+            BNB,
+        )
+        for kind in (0, 1)
+    ),
+]
+
+
 @pytest.mark.parametrize("case", ROWS, ids=str)
 def test_agrees_with_onnxruntime(case: Row) -> None:
     case.check()
@@ -314,6 +361,10 @@ REFUSED = [
     ),
     ("y = RelativePositionBias<max_distance = 1>(x, n, n)", "4 buckets for distances up to 1"),
     ("y = MRotaryEmbedding<mrope_section = [1, 1, 1]>(x, i, x, x)", "expected [3, batch, length]"),
+    (
+        "y = MatMulBnb4<K = 4, N = 4, block_size = 16, quant_type = 2>(x, i, x)",
+        "quant_type 2 in blocks of 16, expected 0 (FP4) or 1 (NF4)",
+    ),
     ("y = BeamSearch(x)", "com.microsoft.BeamSearch (opset 1): operator is not supported"),
 ]
 
