@@ -117,8 +117,12 @@ def group_norm(node: Node) -> Results:
 
 @converts("MeanVarianceNormalization")
 def mean_variance_norm(node: Node) -> Results:
-    axes = axes_in(node.attrs.ints("axes") or [0, 2, 3], rank_of(node[0]))
-    centred, variance = moments(wide_floats(node[0]), axes)
+    """Before opset 9 two flags say whether channels share a mean, and whether to divide."""
+    across = node.version < 9 and node.attrs.flag("across_channels")
+    axes = node.attrs.ints("axes") or [0, *([1] if across else []), 2, 3]
+    centred, variance = moments(wide_floats(node[0]), axes_in(axes, rank_of(node[0])))
+    if node.version < 9 and not node.attrs.flag("normalize_variance", True):
+        return cast(centred, element_type(node[0]))
     deviation = graph.SqrtOp(variance).result
     shifted = graph.AddOp(deviation, scalar_like(1e-9, deviation)).result
     return cast(graph.DivOp(centred, shifted).result, element_type(node[0]))

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 from conformance import record
+from nn_opt.frontends.onnx.experimental import ON_TRIAL
 from nn_opt.frontends.onnx.reader import OF_ONNXRUNTIME
 from nn_opt.frontends.onnx.table import all_converters
 
@@ -26,6 +27,6 @@ OF_ONNX = {
 @pytest.mark.parametrize(("domain", "name"), sorted(all_converters()))
 def test_operator_exists_and_is_tested(domain: str, name: str) -> None:
     """Those of nn_opt's own domain are parts of operators of ONNX, which are tested."""
-    foreign = domain in ("com.microsoft", "nn_opt") or name in OF_ONNXRUNTIME
+    foreign = domain in ("com.microsoft", "nn_opt") or name in (*OF_ONNXRUNTIME, *ON_TRIAL)
     assert foreign or onnx.defs.has(name, domain)
     assert domain == "nn_opt" or name in NAMED | OF_ONNX
