@@ -50,8 +50,7 @@ DISTRUST: dict[tuple[str, str], str] = {
 # the sums of nothing unwritten.
 NEVER_EMPTY = ("InstanceNormalization", "GroupNormalization", "BatchNormalization", "Unique")
 # Formulas whose constants are float32 in ONNX, or in its reference, also for float64.
-STASHED = ("GroupNormalization", "LayerNormalization", "RMSNormalization")
-COARSE = ("HardSwish", "Erf", "Gelu", "Swish", "Mish", "Selu", "Attention", "Resize", *STASHED)
+COARSE = ("HardSwish", "Erf", "Gelu", "Swish", "Mish", "Selu", "Attention", "Resize")
 # Where the model that onnxruntime runs is left: it is what ended the process, if that ends.
 WATCHED: list[Path] = []
 ASKED = "asked.onnx"

@@ -218,7 +218,8 @@ def one_hot(g: Graph, op: str) -> None:
         x = g.add("Floor", [x], "exact")[0]
     dtype = g.pick([t for t in schema_types(op, "T3") if t in g.types])
     values = g.operand(dtype, (2,), "distinct")
-    g.add(op, [x, g.known([depth_]), values], "exact", axis=g.whole(-rank - 1, rank))
+    depth = g.known(depth_ if g.flag() else [depth_])
+    g.add(op, [x, depth, values], "exact", axis=g.whole(-rank - 1, rank))
 
 
 @recipe("Constant")

@@ -8,6 +8,8 @@ from fuzz.graphs.recipes.movement import axis_of
 
 REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
 
+# These have their statistics in float32 by default, whatever x is.
+STASHED = ("LayerNormalization", "RMSNormalization", "GroupNormalization")
 WRAP = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare")
 
 
@@ -74,9 +76,14 @@ def lp(g: Graph, op: str) -> None:
     g.add(op, [x], "mixing", axis=axis_of(g, x), p=g.pick([None, 1, 2]))
 
 
+def stashed(op: str) -> tuple[str, ...]:
+    """Return the types of a normalisation whose results two oracles can agree on."""
+    return tuple(t for t in schema_types(op) if t != "float64" or op not in STASHED)
+
+
 @recipe("LayerNormalization", "RMSNormalization")
 def layer(g: Graph, op: str) -> None:
-    x = tame(g, schema_types(op), least=1)
+    x = tame(g, stashed(op), least=1)
     axis = axis_of(g, x)
     shape = g.shape(x)[axis:]
     scale = g.operand(g.dtype(x), shape, "normal")
@@ -88,7 +95,7 @@ def layer(g: Graph, op: str) -> None:
 
 @recipe("InstanceNormalization", "GroupNormalization", "BatchNormalization")
 def channels(g: Graph, op: str) -> None:
-    x = tame(g, schema_types(op), least=3)
+    x = tame(g, stashed(op), least=3)
     count = g.shape(x)[1]
     vectors = [g.operand(g.dtype(x), (count,), "normal") for _ in range(2)]
     given: dict[str, object] = {"epsilon": g.pick([None, 0.01])}

@@ -14,6 +14,8 @@ from onnx.printer import to_text
 from simt_device import run_on_fibers
 
 from fuzz.graphs.examples import Example, examples, restored
+from fuzz.graphs.excluded import EXCLUDED
+from fuzz.graphs.graph import FATES, RECIPES
 from fuzz.graphs.numbers import Array
 from fuzz.graphs.oracle import Value
 from fuzz.graphs.subject import compare, problem_of
@@ -40,25 +42,25 @@ def check(example: Example, *ways: str) -> None:
         assert problem_of(example, ways) is None, to_text(example.model)
 
 
-@some(300)
+@some(150)
 @given(examples(most=4))
 def test_interpreted(example: Example) -> None:
     check(example, "interpreted")
 
 
-@some(100)
+@some(60)
 @given(examples())
 def test_compiled(example: Example) -> None:
     check(example, "compiled")
 
 
-@some(30)
+@some(20)
 @given(examples(most=4))
 def test_after_each_pass(example: Example) -> None:
     check(example, "checked")
 
 
-@some(40)
+@some(30)
 @given(examples(ON_GPUS, types=FLOAT, plain=True))
 def test_plain_networks(example: Example) -> None:
     check(example, "compiled")
@@ -112,3 +114,27 @@ def test_examples_are_restored_from_their_models() -> None:
                 )
                 is None
             )
+
+
+def test_every_operator_has_a_recipe_or_a_reason() -> None:
+    newest = {s.name for s in onnx.defs.get_all_schemas() if s.domain == ""}
+    made = {name for name in RECIPES if "." not in name}
+    assert made <= newest
+    assert newest - made == set(EXCLUDED)
+
+
+def test_each_recipe_makes_nodes_that_are_sure() -> None:
+    FATES.clear()
+    for name in RECIPES:
+
+        @some(3)
+        @given(examples([name], most=1))
+        def draw(example: Example) -> None:
+            assert len(example.model.graph.node) <= 2
+
+        draw()
+    made = {op for what, op, _ in FATES if what == "made"}
+    wanted = {name.removeprefix("com.microsoft.").partition(".")[0] for name in RECIPES}
+    assert len(wanted - made) < len(wanted) / 20, wanted - made  # by so few draws
+    types = {kind for what, _, kind in FATES if what == "made"}
+    assert {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "bool", "int4"} <= types
