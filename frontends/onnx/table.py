@@ -50,11 +50,13 @@ FILES_OF: dict[str, str] = {
         contrib_packed contrib_scores recurrent_int8
     """,
 }
+# Operators that onnxruntime writes in the main domain: they lie beside those of its own domain.
+BESIDE: dict[tuple[str, str], str] = {("", "SimplifiedLayerNormalization"): "com.microsoft"}
 
 
 def converter_of(key: tuple[str, str]) -> Converter | None:
     """Return the converter of an operator, given as domain and name; None if it has none."""
-    _import_files_of(key[0])
+    _import_files_of(BESIDE.get(key, key[0]))
     return CONVERTERS.get(key)
 
 

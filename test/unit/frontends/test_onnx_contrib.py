@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from onnx_rows import Row, ints, noise, reals
@@ -272,6 +275,17 @@ def test_layer_norms_that_onnxruntime_adds_to_old_operator_sets() -> None:
     got, want = (run(model, {"x": rows[:2]}) for run in (at_graph_level, in_onnxruntime))
     for mine, theirs in zip(got, want, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_an_operator_that_onnxruntime_adds_is_known_without_any_of_its_domain() -> None:
+    text = "g (float[2,3] x, float[3] s) => (float[] y) { y = SimplifiedLayerNormalization(x, s) }"
+    whole = f'<ir_version: 8, opset_import: ["": 17]> {text}'
+    program = f"""import nn_opt, onnx.parser
+print(nn_opt.import_model(onnx.parser.parse_model({whole!r})))"""
+    made = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "graph.rsqrt" in made.stdout or "graph.sqrt" in made.stdout
 
 
 def test_no_kernel_of_onnxruntime_on_processors() -> None:
