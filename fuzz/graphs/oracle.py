@@ -44,6 +44,7 @@ DISTRUST: dict[tuple[str, str], str] = {
     ("reference", "GRU"): "ignores sequence_lens, clip and activations",
     ("reference", "LSTM"): "ignores sequence_lens, clip and activations",
     ("reference", "GlobalMaxPool"): "keeps an axis too many",
+    ("reference", "LpPool"): "counts what lies beyond the end with ceil_mode",
     ("reference", "LRN"): "goes over the batch where channels are meant",
 }
 # onnxruntime ends the process for these if there is nothing to average; its own operators leave
