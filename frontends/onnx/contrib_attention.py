@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -26,6 +27,7 @@ from nn_opt.frontends.onnx.node import (
     BadNode,
     Node,
     Results,
+    Unsupported,
     rank_of,
     reshaped,
     scalar,
@@ -193,3 +195,21 @@ def _unpacked(value: SSAValue, count: int) -> list[SSAValue | None]:
         raise BadNode(f"packed heads have shape {list(shape_of(value))}, expected {count} parts")
     shape = [batch, length, heads * size]
     return [reshaped(sliced(value, 3, index, 1), shape) for index in range(count)]
+
+
+@contrib(
+    "DecoderMaskedMultiHeadAttention",
+    needs=1,
+    most=11,
+    attrs="num_heads! scale mask_filter_value output_qk",
+    only={"past_present_share_buffer": 0},
+)
+def decoder_attention(node: Node) -> Results:
+    """Operands: query, key, value, mask of keys, bias of scores, past key, past value, three of
+    caches that beams share, bias."""
+    if node.get(8) is not None or node.get(9) is not None:
+        raise Unsupported("caches that beams share")
+    if node.attrs.flag("output_qk"):
+        raise Unsupported("output_qk = 1")
+    order = (0, 1, 2, 10, 3, 4, 5, 6)
+    return multi_head_attention(replace(node, operands=[node.get(index) for index in order]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -30,6 +32,7 @@ from nn_opt.frontends.onnx.node import (
     rank_of,
     reshaped,
     scalar_like,
+    transposed,
 )
 from nn_opt.frontends.onnx.rotary import angles, rotated
 from nn_opt.frontends.onnx.sequences import causal_conv_with_state, linear_attention, written
@@ -126,6 +129,55 @@ def group_query_attention(node: Node) -> Results:
     form = Form(scale_of(node, q), node.attrs.float("softcap"), sink=_sink(node, q))
     y = attend(q, keys, values, form, _mask(node, q, total, starts, counts)).y
     return [joined_heads(y), k, v]
+
+
+@contrib(
+    "SparseAttention",
+    needs=(0, 3, 4, 5, 6, 7, 8),
+    most=11,
+    attrs="num_heads! kv_num_heads! sparse_block_size! scale do_rotary rotary_interleaved",
+)
+def sparse_attention(node: Node) -> Results:
+    """Operands: query, key, value, their past, first entries and columns of the blocks that rows of
+    blocks see, greatest length, length of each sequence, cosines, sines."""
+    q, k, v = _three(node)
+    batch, _, length, _ = shape_of(q)
+    total = (node.known_ints(7) or [0])[0]
+    counts = cast(reshaped(node[8], [batch]), I64)
+    is_prompt = length == total
+    starts = int64s([0] * batch) if is_prompt else graph.SubOp(counts, int64s([length])).result
+    if node.attrs.flag("do_rotary"):
+        angles_first = replace(node, operands=[*[None] * 7, node.get(9), node.get(10)])
+        q, k = (_turned(angles_first, value, starts) for value in (q, k))
+    past = (node[3], node[4])
+    k, v = (written(old, new, starts, 2) for old, new in zip(past, (k, v), strict=True))
+    keys, values = (sliced(value, 2, 0, total) for value in (k, v))
+    seen = _blocks(node, _rows(starts, length), total)
+    mask = Reach(None, 0).mask(length, total, 0 if is_prompt else starts, Mask((seen,)))
+    y = attend(q, keys, values, Form(scale_of(node, q)), Mask(mask.allowed)).y
+    return [joined_heads(y), k, v]
+
+
+def _blocks(node: Node, places: SSAValue, keys: int) -> SSAValue:
+    """Return which keys queries at some places see by blocks, [batch, heads, queries, keys].
+
+    Layouts of blocks are for heads in turn.
+    """
+    block, heads = node.attrs.int("sparse_block_size"), node.attrs.int("num_heads")
+    ends, columns = node.known(5), node.known(6)
+    if ends is None or columns is None or ends.ndim != 2 or block < 1 or heads % len(ends):
+        raise BadNode("expected layouts [layouts, blocks + 1] whose number divides that of heads")
+    count = ends.shape[1] - 1
+    seen = np.zeros((len(ends), count, count), np.bool_)
+    for layout, row in np.ndindex(seen.shape[:2]):
+        seen[layout, row, columns[layout, ends[layout, row] : ends[layout, row + 1]]] = True
+    rows = graph.DivOp(places, scalar_like(block, places)).result
+    found = graph.GatherOp(constant(seen), rows, 1).result
+    found = graph.GatherOp(found, constant(np.arange(keys) // block), 3).result
+    layouts, batch, queries, _ = shape_of(found)
+    apart = reshaped(transposed(found, [1, 0, 2, 3]), [batch, 1, layouts, queries, keys])
+    spread = [batch, heads // layouts, layouts, queries, keys]
+    return reshaped(graph.ExpandOp(apart, spread).result, [batch, heads, queries, keys])
 
 
 def _three(node: Node) -> tuple[SSAValue, SSAValue, SSAValue]:
