@@ -103,10 +103,16 @@ def test_weights_of_experts_that_are_given() -> None:
     [
         ("y = MoE<k = 9>(x, p, w, , v)", "k is 9, of scores [5, 4], expected [rows, experts]"),
         ('y = MoE<activation_type = "swiglu">(x, p, u, , v)', "swiglu_fusion is 0, with no third"),
-        ("y = QMoE<expert_weight_bits = 3>(x, p, w, b, , v, c)", "weights of 3 bits, expected"),
+        (
+            "y = QMoE<expert_weight_bits = 3>(x, p, w, b, , v, c)",
+            "weights of 3 bits, expected 2, 4 or 8",
+        ),
         ('y = QMoE<quant_type = "fp8">(x, p, w, b, , v, c)', "quant_type = fp8"),
         ("y = QMoE<weights_prepacked = 1>(x, p, w, b, , v, c)", "weights_prepacked = 1"),
-        ("y = QMoE<expert_weight_bits = 8>(x, p, q, t, , q, t)", "do not divide into 3 blocks"),
+        (
+            "y = QMoE<expert_weight_bits = 8>(x, p, q, t, , q, t)",
+            "rows of 8 elements do not divide into 3 blocks",
+        ),
     ],
 )
 def test_what_is_refused(nodes: str, words: str) -> None:

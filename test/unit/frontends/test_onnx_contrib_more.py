@@ -349,18 +349,27 @@ REFUSED = [
     ("y = NGramRepeatBlock<ngram_size = 0>(i, x)", "ngram_size is 0, expected at least 1"),
     ("y = GroupNorm<activation = 0, groups = 3, channels_last = 0>(q, x, x)", "4 channels do not"),
     ("y = GroupNorm<activation = 2, groups = 2, channels_last = 0>(q, x, x)", "activation is 2"),
-    ("y = BranchwiseRMSNorm<num_branches = 3>(x)", "do not divide into 3 branches"),
+    (
+        "y = BranchwiseRMSNorm<num_branches = 3>(x)",
+        "rows of 4 elements do not divide into 3 branches",
+    ),
     ("y = GatedRMSNorm(x, v, x)", "rows of 4 elements do not divide into 3"),
-    ("y = CropAndResize(x, x, i, v)", "expected [N, C, H, W]"),
+    ("y = CropAndResize(x, x, i, v)", "crops of size [1, 2, 3] from [4, 4], expected [N, C, H, W]"),
     ("y = Irfft<signal_ndim = 1>(f)", "1 frequencies, expected at least 2"),
     ("y = RestorePadding(x, v)", "expected [rows, hidden] and [batch, length]"),
-    ("y = PackedMultiHeadAttention<num_heads = 2>(x, , , , i, v)", "expected a key and a value"),
+    (
+        "y = PackedMultiHeadAttention<num_heads = 2>(x, , , , i, v)",
+        "expected a key and a value, or a query that holds all three",
+    ),
     (
         "y = PackedAttention<num_heads = 2, qkv_hidden_sizes = [1, 1, 1]>(x, x, x, i, v)",
         "q, k and v of",
     ),
     ("y = RelativePositionBias<max_distance = 1>(x, n, n)", "4 buckets for distances up to 1"),
-    ("y = MRotaryEmbedding<mrope_section = [1, 1, 1]>(x, i, x, x)", "expected [3, batch, length]"),
+    (
+        "y = MRotaryEmbedding<mrope_section = [1, 1, 1]>(x, i, x, x)",
+        "places [4, 4] and sections [1, 1, 1], expected [3, batch, length]",
+    ),
     (
         "y = MatMulBnb4<K = 4, N = 4, block_size = 16, quant_type = 2>(x, i, x)",
         "quant_type 2 in blocks of 16, expected 0 (FP4) or 1 (NF4)",
