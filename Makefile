@@ -60,7 +60,7 @@ conformance: $(STAMP)  ## ONNX's own tests, all 2,033; writes docs/conformance.j
 	$(BIN)/python -m conformance
 	$(BIN)/python -m conformance --networks
 
-fuzz: $(STAMP)  ## give readers of files random ones, for a minute each; see CONTRIBUTING.md
+fuzz: $(STAMP)  ## give readers random files, and draw models to run, a minute each; see CONTRIBUTING.md
 	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
 	$(BIN)/python -m fuzz
 
