@@ -21,6 +21,7 @@ from nn_opt.frontends.onnx.structure import (
     has_sparse,
     node_label,
     node_texts,
+    order_of,
 )
 from nn_opt.frontends.onnx.wire import Malformed, Weights, cut_weights
 from nn_opt.ir.diagnostics import DiagnosticError
@@ -116,8 +117,21 @@ def _with_graph(model: Model) -> Model:
         from nn_opt.frontends.onnx.sparse import with_dense
 
         model = with_dense(model)
-    proto = with_stacked_lists(model.proto)
+    proto = with_stacked_lists(_in_order(model.proto))
     return model if proto is model.proto else replace(model, proto=proto)
+
+
+def _in_order(proto: ModelProto) -> ModelProto:
+    """Return the model with its nodes in an order in which they can be computed."""
+    order = order_of(proto.graph)
+    if order == list(range(len(order))):
+        return proto
+    nodes = [proto.graph.node[index] for index in order]
+    copy = ModelProto()
+    copy.CopyFrom(proto)
+    del copy.graph.node[:]
+    copy.graph.node.extend(nodes)
+    return copy
 
 
 def _texts(proto: ModelProto) -> Iterator[object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 
@@ -90,7 +91,7 @@ def _defined_at_start(graph: GraphProto, error: Error) -> set[str]:
 
 def _missing(label: str, name: str, defined_later: bool) -> str:
     if defined_later:
-        return f"node '{label}' reads '{name}' before it is computed: a cycle, or unsorted nodes"
+        return f"node '{label}' reads '{name}' before it is computed: there is a cycle"
     return f"node '{label}' reads '{name}', which is no input, initializer or node output"
 
 
@@ -108,6 +109,31 @@ def _free_names(graph: GraphProto) -> Iterator[str]:
         yield from (name for name in needed_by(node) if name not in inner)
         inner.update(node.output)
     yield from (output.name for output in graph.output if output.name not in inner)
+
+
+def order_of(graph: GraphProto) -> list[int]:
+    """Return the places of the nodes such that each comes after those it reads, else in order.
+
+    Some converters write nodes at the end that others read. Those of a cycle are left at the end.
+    """
+    makers = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    needs = [{makers[n] for n in needed_by(node) if n in makers} for node in graph.node]
+    if all(index > max(need, default=-1) for index, need in enumerate(needs)):
+        return list(range(len(needs)))
+    readers: dict[int, list[int]] = {}
+    for index, need in enumerate(needs):
+        for other in need:
+            readers.setdefault(other, []).append(index)
+    ready = [index for index, need in enumerate(needs) if not need]
+    order: list[int] = []
+    while ready:
+        index = heappop(ready)
+        order.append(index)
+        for reader in readers.get(index, ()):
+            needs[reader].discard(index)
+            if not needs[reader]:
+                heappush(ready, reader)
+    return order + [index for index, need in enumerate(needs) if need]
 
 
 def live_nodes(graph: GraphProto) -> list[int]:

@@ -81,7 +81,7 @@ STRUCTURE = {
         "node 'Add_0' reads 'z', which is no input, initializer or node output"
     ),
     "g (float[2] x) => (float[2] y) { [a] y = Add(x, z) z = Relu(y) }": (
-        "node 'a' reads 'z' before it is computed: a cycle, or unsorted nodes"
+        "node 'a' reads 'z' before it is computed: there is a cycle"
     ),
     "g (float[2] x) => (float[2] y) { y = Relu(x) y = Neg(x) }": (
         "node 'Neg_1' defines 'y' a second time"
@@ -95,6 +95,15 @@ STRUCTURE = {
     ),
     "g (float[2] x) => () { y = Relu(x) }": "the graph has no outputs",
 }
+
+
+def test_nodes_in_any_order() -> None:
+    """Converters to half floats write their casts at the end; onnxruntime sorts nodes, too."""
+    text = """g (float[2] x) => (float[2] y) { y = Add(b, a) b = Relu(a) [n] a = Neg(x) }"""
+    proto = parse(text)
+    module = str(import_model(proto))
+    assert module.index("graph.neg") < module.index("graph.relu") < module.index("graph.add")
+    assert proto.graph.node[0].op_type == "Add"  # the caller's own stays as it is
 
 
 @pytest.mark.parametrize("text", STRUCTURE)
@@ -147,16 +156,19 @@ NODES = {
     " y = MaxPool<kernel_shape = [4294967296], pads = [4294967295, 0]>(u)": (
         "kernel 4294967296 (dilation 1), pads (4294967295, 0) are absurd"
     ),
+    "y = Resize(x, none, none, minus)": "Resize: sizes [-1, 2], expected none of them negative",
+    "y = ConstantOfShape(minus)": "ConstantOfShape: sizes [-1, 2], expected none of them negative",
+    "y = Resize(nothing, none, none, k)": "sizes [4, 4] cannot be made of no elements, [0, 3]",
     "y = Resize(x, none, scales)": "scales [1.0, -1.0], expected positive numbers",
 }
 
 
 @pytest.mark.parametrize("nodes", NODES)
 def test_impossible_nodes(nodes: str) -> None:
-    known = {"k": [4, 4], "k4": [4] * 4, "one": [1], "huge": [2**40, 2**40]}
+    known = {"k": [4, 4], "k4": [4] * 4, "one": [1], "minus": [-1, 2], "huge": [2**40, 2**40]}
     weights = {name: np.asarray(value, np.int64) for name, value in known.items()}
     weights |= {"none": np.float32([]), "images": np.zeros((1, 4, 2, 2), np.float32)}
-    weights["scales"] = np.float32([1, -1])
+    weights |= {"scales": np.float32([1, -1]), "nothing": np.zeros((0, 3), np.float32)}
     model = parse(f"g (float[2,3] x) => (float[] y) {{ {nodes} }}", 11, weights)
     assert NODES[nodes] in complaint(model)
 
