@@ -122,16 +122,23 @@ def no_repeated_ngrams(node: Node) -> Results:
     count = length - size + 1  # n-grams that are there
     if count < 1:
         return scores
-    places = np.arange(count)[:, None] + np.arange(size - 1)
-    before = graph.GatherOp(words, constant(places), 1).result
-    last = reshaped(sliced(words, 1, count, size - 1), [shape_of(words)[0], 1, size - 1])
-    differs = graph.NotOp(graph.EqualOp(before, last).result).result
-    worst = graph.ReduceOp(cast(differs, mlir_type(np.uint8)), "max", [2], False).result
-    repeats = graph.EqualOp(worst, scalar_like(0, worst)).result
+    repeats = _repeats(words, size) if size > 1 else constant(np.asarray(True))
     lowest, highest = scalar_like(-np.inf, scores), scalar_like(np.inf, scores)
     limits = graph.WhereOp(repeats, lowest, highest).result
     banned = sliced(words, 1, size - 1, count)
+    limits = graph.ExpandOp(limits, shape_of(banned)).result if size == 1 else limits
     return graph.ScatterElementsOp(scores, banned, limits, 1, "min").result
+
+
+def _repeats(words: SSAValue, size: int) -> SSAValue:
+    """Return which n-grams begin as the last one that is to come does."""
+    batch, length = shape_of(words)
+    places = np.arange(length - size + 1)[:, None] + np.arange(size - 1)
+    before = graph.GatherOp(words, constant(places), 1).result
+    last = reshaped(sliced(words, 1, length - size + 1, size - 1), [batch, 1, size - 1])
+    differs = graph.NotOp(graph.EqualOp(before, last).result).result
+    worst = graph.ReduceOp(cast(differs, mlir_type(np.uint8)), "max", [2], False).result
+    return graph.EqualOp(worst, scalar_like(0, worst)).result
 
 
 @contrib("CropAndResize", needs=4, attrs="mode extrapolation_value")
