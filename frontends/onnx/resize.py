@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
-from nn_opt.frontends.onnx.node import BadNode, Node, Results, axes_in, rank_of
+from nn_opt.frontends.onnx.node import (
+    BadNode,
+    Node,
+    Results,
+    axes_in,
+    constant,
+    dtype_of,
+    rank_of,
+)
 from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import shape_of
 
@@ -63,9 +73,18 @@ def _asymmetric(x: SSAValue, scales: Sequence[float], mode: str, nearest: str) -
     if all(scale == 1 for scale in scales):
         return x
     sizes = _scaled(shape_of(x), scales)
-    return graph.ResizeOp(
-        x, sizes, mode=mode, coordinate="asymmetric", nearest_mode=nearest, scales=scales
-    ).result
+    return _resized(x, sizes, scales, mode=mode, coordinate="asymmetric", nearest_mode=nearest)
+
+
+def _resized(x: SSAValue, sizes: Sequence[int], scales: Sequence[float], **how: Any) -> SSAValue:
+    """Return x resized; where the result has no elements, x need not have any."""
+    if min(sizes, default=0) < 0:
+        raise BadNode(f"sizes {list(sizes)}, expected none of them negative")
+    if 0 in sizes:
+        return constant(np.zeros(sizes, dtype_of(x)))
+    if 0 in shape_of(x):
+        raise BadNode(f"sizes {list(sizes)} cannot be made of no elements, {list(shape_of(x))}")
+    return graph.ResizeOp(x, sizes, scales, **how).result
 
 
 def _new_resize(node: Node) -> SSAValue:
@@ -76,19 +95,19 @@ def _new_resize(node: Node) -> SSAValue:
     axes = list(range(len(shape))) if axes is None else axes_in(axes, len(shape))
     sizes, scales = _sizes_and_scales(node, shape, axes)
     attrs = node.attrs
-    return graph.ResizeOp(
+    return _resized(
         x,
         sizes,
+        scales,
         mode=attrs.text("mode", "nearest"),
         coordinate=attrs.text("coordinate_transformation_mode", "half_pixel"),
         nearest_mode=attrs.text("nearest_mode", "round_prefer_floor"),
-        scales=scales,
         roi=_roi(node, len(shape), axes),
         cubic_coeff=attrs.float("cubic_coeff_a", -0.75),
         exclude_outside=attrs.flag("exclude_outside"),
         extrapolation=attrs.float("extrapolation_value", 0.0),
         antialias=attrs.flag("antialias"),
-    ).result
+    )
 
 
 def _sizes_and_scales(
@@ -113,7 +132,7 @@ def _by_sizes(
     node: Node, shape: Sequence[int], axes: Sequence[int], wanted: Sequence[int]
 ) -> tuple[list[int], list[float]]:
     sizes, scales = list(shape), [1.0] * len(shape)
-    ratios = [want / shape[axis] for axis, want in zip(axes, wanted, strict=True)]
+    ratios = [want / (shape[axis] or 1) for axis, want in zip(axes, wanted, strict=True)]
     policy = node.attrs.text("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
         ratio = min(ratios) if policy == "not_larger" else max(ratios)

@@ -18,6 +18,7 @@ from nn_opt.frontends.onnx.node import (
     Node,
     Results,
     cast,
+    check_count,
     constant,
     dtype_of,
     reshaped,
@@ -57,6 +58,7 @@ def affine_grid(node: Node) -> Results:
     spatial = sizes[2:]
     if not 4 <= len(sizes) <= 5 or shape_of(theta)[1:] != (len(spatial), len(spatial) + 1):
         raise BadNode(f"theta has shape {list(shape_of(theta))} for an image of sizes {sizes}")
+    check_count(math.prod(spatial) * (len(spatial) + 1))
     base = _regular_grid(spatial, on_element=node.attrs.flag("align_corners"))
     places = constant(base.astype(dtype_of(theta)))
     grid = graph.MatmulOp(places, transposed(theta, [0, 2, 1])).result

@@ -77,6 +77,8 @@ def constant_of_shape(node: Node) -> Results:
     sizes = node.known_ints(0) or []
     if not sizes:
         return constant(value)
+    if min(sizes) < 0:
+        raise BadNode(f"sizes {sizes}, expected none of them negative")
     return graph.ExpandOp(constant(value), sizes).result
 
 

@@ -23,6 +23,8 @@ CONSTANTS = {
     "none": np.float32([]),
     "double": np.float32([2, 2]),
     "doubles": np.float32([1, 1, 2, 2]),
+    "wide": np.int64([1, 1, 2**30, 2**30]),
+    "theta": np.zeros((1, 2, 3), np.float32),
     "image": np.zeros((1, 1, 4, 4), np.float32),
     "filter": np.zeros((1, 1, 3, 3), np.float32),
     "sequence": np.zeros((4, 1, 3), np.float32),
@@ -56,6 +58,9 @@ REFUSALS = {
     ('y = Concat<axis = 0>(x, "")', 17): "Concat: operand 1 is missing",
     ("y = Range(zero, far, one)", 17): "Range: a constant of 1099511627776 elements is absurd",
     ("y = Range(zero, ten, zero)", 17): "Range: delta is zero",
+    ("y = AffineGrid(theta, wide)", 20): (
+        "AffineGrid: a constant of 3458764513820540928 elements is absurd"
+    ),
     ("y = Resize(image, none, double)", 17): (
         "Resize: scales [2.0, 2.0] do not fit axes [0, 1, 2, 3]"
     ),

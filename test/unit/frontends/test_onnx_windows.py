@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx_rows import Row, ints, noise, reals
+from onnx_text import at_graph_level
 
 x, w = noise(2, 4, 7, 6), noise(6, 4, 3, 2, seed=1)
 line, volume = noise(1, 4, 9), noise(1, 2, 4, 5, 6)
@@ -133,3 +134,15 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_agrees_with_onnxruntime(row: Row) -> None:
     row.check(rtol=1e-4, atol=1e-5)  # sums of up to 48 products of noise
+
+
+def test_a_batch_of_no_images_is_resized() -> None:
+    none = np.zeros((0, 4, 7, 6), np.float32)
+    for known, operands in (
+        ({"s": ints(0, 4, 9, 3)}, "x, , , s"),
+        ({"s": reals(1, 1, 2, 0.5)}, "x, , s"),
+    ):
+        (got,) = at_graph_level(
+            Row(f"y = Resize({operands})", {"x": none}, known, opset=13).model(), {"x": none}
+        )
+        assert got.shape == (0, 4, 9 if operands.count(",") == 3 else 14, 3)
