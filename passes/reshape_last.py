@@ -41,7 +41,9 @@ class SliceBehindReshape(RewritePattern):
         axis, start, _ = cut
         sizes = splits(op, axis)
         whole = shape_of(piece.x)
-        if sizes is None or len(sizes) != 2 or whole[axis] % sizes[1] or start % sizes[1]:
+        if sizes is None or len(sizes) != 2 or not sizes[1]:
+            return
+        if whole[axis] % sizes[1] or start % sizes[1]:
             return
         split = [*whole[:axis], whole[axis] // sizes[1], sizes[1], *whole[axis + 1 :]]
         starts = [0] * len(split)
