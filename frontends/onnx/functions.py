@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+import onnx
 from onnx import ModelProto, NodeProto, inliner
 
 from nn_opt.frontends.onnx.reader import Model, skeleton
@@ -17,8 +18,51 @@ def without_functions(model: Model) -> Model:
     if model.proto.functions:
         _check_size(model)
         bare = skeleton(model)
+        _agree_on_versions(bare)
         model = _with_nodes(model, bare, inliner.inline_local_functions(bare))
     return model
+
+
+def _agree_on_versions(bare: ModelProto) -> None:
+    """Let functions of another operator set import the model's, if their operators are the same.
+
+    Else their calls stay, and are refused.
+    """
+    versions = {entry.domain: entry.version for entry in bare.opset_import}
+    for function in bare.functions:
+        for entry in function.opset_import:
+            version = versions.get(entry.domain, entry.version)
+            nodes = [node for node in _all_nodes(function.node) if node.domain == entry.domain]
+            if all(_is_same(node, entry.version, version) for node in nodes):
+                entry.version = version
+
+
+def _all_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            yield from _all_nodes(attribute.g.node)
+
+
+def _is_same(node: NodeProto, one: int, other: int) -> bool:
+    """Return whether an operator has the same operands and attributes in two operator sets."""
+    if one == other:
+        return True
+    try:
+        schemas = [onnx.defs.get_schema(node.op_type, v, node.domain) for v in (one, other)]
+    except onnx.defs.SchemaError:
+        return False
+    first, second = map(_signature, schemas)
+    return first == second
+
+
+def _signature(schema: onnx.defs.OpSchema) -> tuple[object, ...]:
+    values = tuple((v.name, v.option) for v in (*schema.inputs, *schema.outputs))
+    attributes = {
+        name: (attribute.type, attribute.required, attribute.default_value.SerializeToString())
+        for name, attribute in schema.attributes.items()
+    }
+    return schema.deprecated, values, attributes
 
 
 def _check_size(model: Model) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx.parser import parse_model
 from onnx_rows import Row, ints, noise
 from onnx_text import at_graph_level, parse
 from xdsl.dialects.builtin import NameLoc
 
 from nn_opt.frontends.onnx import import_model
+from nn_opt.ir.diagnostics import DiagnosticError
 
 q, k, v = (noise(2, 3, 4, 8, seed=seed) for seed in range(3))
 scores, labels = noise(4, 3), ints(0, 2, 1, 2)
@@ -56,6 +58,26 @@ def test_inlined_nodes_are_named_after_their_call() -> None:
     places = [op.location.desc.data for op in module.walk() if isinstance(op.location, NameLoc)]
     assert places[:2] == ["double_0/Abs", "double_0/sum__1"]
     assert places[2:] == ["last/Abs", "last/sum__2", "Neg_2"]
+
+
+FUNCTION = """<ir_version: 10, opset_import: ["": 22, "local": 1]>
+g (float[2,3] x) => (float[2,3] y) { y = local.f(x) }
+<opset_import: ["": VERSION], domain: "local">
+f (a) => (b) { n = Neg(a) b = Softmax(n) }"""
+
+
+def test_functions_of_another_operator_set_whose_operators_are_the_same() -> None:
+    """Converters write the operator set that they know in functions, and a newer one beside."""
+    x = scores[:2]
+    (got,) = at_graph_level(parse_model(FUNCTION.replace("VERSION", "18")), {"x": x})
+    grown = np.exp(-x)
+    np.testing.assert_allclose(got, grown / grown.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_functions_whose_operators_mean_something_else_are_refused() -> None:
+    """Softmax of operator set 11 has another default axis; the ONNX checker sees the versions."""
+    with pytest.raises(DiagnosticError, match="is not compatible with the version imported"):
+        import_model(parse_model(FUNCTION.replace("VERSION", "11")))
 
 
 def test_causal_convolution_sees_the_past_alone() -> None:
