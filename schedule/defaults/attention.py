@@ -208,7 +208,7 @@ def _schedule_rows(schedule: Schedule, stage: str, home: ForOp, target: Target) 
     par = [loop for loop in inner if loop not in reduce]
     sources = [load for load in loads_in(block) if load.memref in read(block)]
     along = all(step(load, block, reduce[-1]) == 1 for load in sources)
-    if along or not par or not vectorizable(block, par[-1]):
+    if along or not par or not vectorizable(block, par[-1], target):
         schedule_sum(schedule, stage, target)
         return
     *par, lane = par

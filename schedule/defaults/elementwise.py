@@ -75,7 +75,7 @@ def vectorize_innermost(schedule: Schedule, stage: str, target: Target) -> None:
     loops = schedule.axes(stage)
     if not loops or only_child(loops[-1]) is not block or loops[-1].trips < 2:
         return
-    if not vectorizable(block, loops[-1]):
+    if not vectorizable(block, loops[-1], target):
         return
     loop = loops[-1]
     lanes = _lanes(block, loop.trips, target)

@@ -6,7 +6,7 @@ import math
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as math_dialect
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
@@ -51,6 +51,7 @@ COMPUTED = (Float32Type(), IntegerType(32), IntegerType(8), IntegerType(1))
 LONG = (IntegerType(64), Float64Type())
 ARITHMETIC = (LoadOp, math_dialect.FmaOp, math_dialect.AbsFOp, math_dialect.SqrtOp)  # and arith's
 DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)  # of no vectors
+GATHERING = 8  # lanes of a target that loads lanes from any places at once
 CHEAP = 6  # recomputing up to this cost beats storing and loading a value
 
 
@@ -184,11 +185,20 @@ def steps(block: BlockOp, loop: ForOp) -> list[int | None]:
     return [step(access, block, loop) for access in [*loads_in(block), *stores_in(block)]]
 
 
-def vectorizable(block: BlockOp, loop: ForOp) -> bool:
-    """Return whether a loop's iterations can be lanes, each access contiguous or invariant."""
-    if Kind.SEQ in kinds_bound(loop, block) or not computes_lanes(block, loop, long=True):
+def vectorizable(block: BlockOp, loop: ForOp, target: Target | None = None) -> bool:
+    """Return whether a loop's iterations can be lanes, each access contiguous or invariant.
+
+    target: whose vectors hold numbers of 64 bits, too, and are loaded from places that data name,
+    if it is wide enough for that to be quicker.
+    """
+    long = target is not None
+    if Kind.SEQ in kinds_bound(loop, block) or not computes_lanes(block, loop, long=long):
         return False
-    return all(moved in (0, 1) for moved in steps(block, loop))
+    gathers = target is not None and target.lanes >= GATHERING
+    loads = (0, 1, None) if gathers else (0, 1)
+    return all(step(store, block, loop) in (0, 1) for store in stores_in(block)) and all(
+        step(load, block, loop) in loads for load in loads_in(block)
+    )
 
 
 def lanes_of(block: BlockOp, target: Target) -> int:
@@ -208,8 +218,9 @@ def computes_lanes(block: BlockOp, loop: ForOp, *, long: bool = False) -> bool:
     bits, of which half as many go side by side, but not values that are reduced together, as an
     element and its place.
     """
-    more = LONG if long else ()
-    if is_long(block) and is_reduction(block) and len(list(stores_in(block))) > 1:
+    more = (*LONG, IndexType()) if long else ()
+    written = {store.memref for store in stores_in(block)}
+    if is_long(block) and is_reduction(block) and len(written) > 1:
         return False
     if any(element_type(store.memref) not in (*STORED, *more) for store in stores_in(block)):
         return False

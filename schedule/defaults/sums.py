@@ -93,7 +93,7 @@ def _accumulators(block: BlockOp, target: Target) -> int:
 def _is_long_row(block: BlockOp, row: ForOp, target: Target) -> bool:
     least = 2 * lanes_of(block, target)
     long = is_reduction(block) and block.init is not None and row.trips >= least
-    return long and kinds_bound(row, block) == {Kind.REDUCE} and vectorizable(block, row)
+    return long and kinds_bound(row, block) == {Kind.REDUCE} and vectorizable(block, row, target)
 
 
 def _run_in_vectors(schedule: Schedule, stage: str, lanes: int, *, even: bool) -> None:

@@ -1,4 +1,5 @@
-// Of numbers of 64 bits, half as many go side by side; a function of them has no vectors.
+// Of numbers of 64 bits, half as many go side by side; a function of them has no vectors. What indices
+// name is gathered.
 // RUN: nn-opt --default-schedules --target=x86-64-v4 %s | filecheck %s
 
 // CHECK: sched.script for @matmul {
@@ -46,6 +47,22 @@ func.func private @exp(%x: memref<64xf64>, %y: memref<64xf64>) attributes {kerne
       %a = loop.load %x[%j] : memref<64xf64>
       %b = math.exp %a : f64
       loop.store %b, %y[%j] : memref<64xf64>
+    }
+  }
+  func.return
+}
+
+// Lanes are loaded from the places that data name.
+// CHECK: sched.script for @gather {
+// CHECK:   %{{.*}}, %[[LANE:.*]] = sched.split %{{.*}} by 8
+// CHECK:   sched.vectorize %[[LANE]]
+func.func private @gather(%x: memref<64xf32>, %i: memref<64xi64>, %y: memref<64xf32>) attributes {kernel, num_outputs = 1 : i64} {
+  loop.for %k = 0 to 64 {
+    loop.block "gather" (%j = %k : par 64) {
+      %a = loop.load %i[%j] : memref<64xi64>
+      %at = arith.index_cast %a : i64 to index
+      %b = loop.load %x[%at] : memref<64xf32>
+      loop.store %b, %y[%j] : memref<64xf32>
     }
   }
   func.return
