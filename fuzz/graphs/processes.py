@@ -13,6 +13,7 @@ from typing import Any
 
 from fuzz.graphs.oracle import ASKED
 
+LATE = 124
 SLACK = 120  # seconds beyond its time, after which the process hangs
 
 
@@ -47,11 +48,13 @@ def _finished(command: list[str], limit: float) -> tuple[str, int]:
             return child.communicate(timeout=limit)[0], child.returncode
         except subprocess.TimeoutExpired:
             child.kill()
-            return child.communicate()[0], 124
+            return child.communicate()[0], LATE
 
 
 def _crash(findings: Path, status: int) -> str:
     """Keep the model that ended the process, if it was ours to run; return who ended it."""
+    if status == LATE and (findings / ASKED).exists():
+        return "ends while a graph was drawn"
     if (findings / ASKED).exists():
         (findings / ASKED).replace(findings / "ended-onnxruntime.onnx")
         return "crashes of onnxruntime"
