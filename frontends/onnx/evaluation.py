@@ -35,7 +35,8 @@ class NeedsValue(DiagnosticError):
 
     def __init__(self, model: Model, problem: str, value: str, choices: Mapping[str, bool]):
         hint = f"values={{'{value}': ...}} gives it, on a command line --value {value}=..."
-        super().__init__(str(model.error(problem, hint=f"{hint}; nn_opt.compile and nn-run compute it")))
+        hint += "; nn_opt.compile and nn-run compute it"
+        super().__init__(str(model.error(problem, hint=hint)))
         self.value = value
         self.choices = dict(choices)
 
