@@ -25,6 +25,7 @@ OPTIMIZE_GRAPH = (
     "simplify-inference",  # BatchNorm and Dropout become arithmetic
     "recognize-gelu",  # formulas that have an op
     "combine-products",  # queries, keys and values at once
+    "widen-products",  # half floats are for memory; their factors are single
     "fold-scale-axis",  # ... that moves into the weights of convolutions
     "fold-constants",  # ... and is computed now
     "unfold-conv-transpose",  # convolutions and moves of pixels

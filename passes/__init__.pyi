@@ -48,6 +48,7 @@ from nn_opt.passes.unfold_conv_transpose import UnfoldConvTransposePass
 from nn_opt.passes.unroll_loops import UnrollLoopsPass
 from nn_opt.passes.unsqueeze_windows import UnsqueezeWindowsPass
 from nn_opt.passes.vectorize_loops import VectorizeLoopsPass
+from nn_opt.passes.widen_products import WidenProductsPass
 from nn_opt.pipeline import Pipeline
 
 ConvertGpuToLlvm = ConvertGpuToLlvmPass
@@ -96,6 +97,7 @@ UnfoldConvTranspose = UnfoldConvTransposePass
 UnrollLoops = UnrollLoopsPass
 UnsqueezeWindows = UnsqueezeWindowsPass
 VectorizeLoops = VectorizeLoopsPass
+WidenProducts = WidenProductsPass
 
 def OptimizeGraph(
     *,

@@ -6,7 +6,14 @@ import math
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as math_dialect
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
@@ -49,6 +56,7 @@ LONGEST_VECTOR = 16  # 32-bit lanes of any target's registers
 STORED = (Float32Type(), BFloat16Type(), IntegerType(32), IntegerType(8))
 COMPUTED = (Float32Type(), IntegerType(32), IntegerType(8), IntegerType(1))
 LONG = (IntegerType(64), Float64Type())
+LONG_BYTES = 8  # of those
 ARITHMETIC = (LoadOp, math_dialect.FmaOp, math_dialect.AbsFOp, math_dialect.SqrtOp)  # and arith's
 DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)  # of no vectors
 GATHERING = 8  # lanes of a target that loads lanes from any places at once
@@ -191,7 +199,7 @@ def vectorizable(block: BlockOp, loop: ForOp, target: Target | None = None) -> b
     target: whose vectors hold numbers of 64 bits, too, and are loaded from places that data name,
     if it is wide enough for that to be quicker.
     """
-    long = target is not None
+    long = target is not None and holds_long(target)
     if Kind.SEQ in kinds_bound(loop, block) or not computes_lanes(block, loop, long=long):
         return False
     gathers = target is not None and target.lanes >= GATHERING
@@ -203,7 +211,12 @@ def vectorizable(block: BlockOp, loop: ForOp, target: Target | None = None) -> b
 
 def lanes_of(block: BlockOp, target: Target) -> int:
     """Return how many elements of a stage go side by side: half as many if some are long."""
-    return max(1, target.lanes // 2) if is_long(block) else target.lanes
+    return target.lanes // 2 if holds_long(target) and is_long(block) else target.lanes
+
+
+def holds_long(target: Target) -> bool:
+    """Return whether a vector has several numbers of 64 bits."""
+    return target.vector_bytes >= 2 * LONG_BYTES
 
 
 def is_long(block: BlockOp) -> bool:
@@ -214,11 +227,11 @@ def is_long(block: BlockOp) -> bool:
 def computes_lanes(block: BlockOp, loop: ForOp, *, long: bool = False) -> bool:
     """Return whether what changes along a loop is arithmetic of 32 bits and its tests alone.
 
-    Numbers that are stored as bf16 or as integers of 8 bits count as such. long: so do those of 64
-    bits, of which half as many go side by side, but not values that are reduced together, as an
-    element and its place.
+    Numbers that are stored as bf16 or as integers of 8 bits count as such. long: so do those stored
+    as f16, and those of 64 bits, of which half as many go side by side, but not values that are
+    reduced together, as an element and its place.
     """
-    more = (*LONG, IndexType()) if long else ()
+    more = (*LONG, Float16Type(), IndexType()) if long else ()
     written = {store.memref for store in stores_in(block)}
     if is_long(block) and is_reduction(block) and len(written) > 1:
         return False

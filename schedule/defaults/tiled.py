@@ -14,6 +14,7 @@ from nn_opt.schedule.defaults.elementwise import schedule_pass
 from nn_opt.schedule.defaults.facts import (
     axis_loops,
     computes_lanes,
+    holds_long,
     is_contraction,
     is_long,
     is_reduction,
@@ -57,7 +58,7 @@ def choose_tile(block: BlockOp, target: Target) -> Tile | None:
     lane = loops[lane_axis]
     most = lanes_of(block, target)
     least = FEW_COLUMNS if _is_product(block) else most // 2
-    if lane.trips < least or not lanes_fit(block, lane, long=True):
+    if lane.trips < least or not lanes_fit(block, lane, long=holds_long(target)):
         return None
     lanes = min(most, lane.trips)
     row_axis = _row_axis(block, loops, par[:-1], lane)

@@ -1,5 +1,5 @@
 // Of numbers of 64 bits, half as many go side by side; a function of them has no vectors. What indices
-// name is gathered.
+// name is gathered. Half floats, which are computed as f32, fill as many lanes as those.
 // RUN: nn-opt --default-schedules --target=x86-64-v4 %s | filecheck %s
 
 // CHECK: sched.script for @matmul {
@@ -63,6 +63,22 @@ func.func private @gather(%x: memref<64xf32>, %i: memref<64xi64>, %y: memref<64x
       %at = arith.index_cast %a : i64 to index
       %b = loop.load %x[%at] : memref<64xf32>
       loop.store %b, %y[%j] : memref<64xf32>
+    }
+  }
+  func.return
+}
+
+// CHECK: sched.script for @half {
+// CHECK:   %{{.*}}, %[[LANE:.*]] = sched.split %{{.*}} by 16
+// CHECK:   sched.vectorize %[[LANE]]
+func.func private @half(%x: memref<64xf16>, %y: memref<64xf16>) attributes {kernel, num_outputs = 1 : i64} {
+  loop.for %i = 0 to 64 {
+    loop.block "half" (%j = %i : par 64) {
+      %a = loop.load %x[%j] : memref<64xf16>
+      %b = arith.extf %a : f16 to f32
+      %c = arith.addf %b, %b : f32
+      %d = arith.truncf %c : f32 to f16
+      loop.store %d, %y[%j] : memref<64xf16>
     }
   }
   func.return
