@@ -164,7 +164,10 @@ FLOATS = [
 
 @pytest.mark.parametrize(("kind", "dtype"), FLOATS)
 def test_other_floats_compiled(kind: str, dtype: type[np.floating]) -> None:
-    """onnxruntime's results in float32 are the judge: it has no others."""
+    """onnxruntime's results in float32 are the judge: it has no others.
+
+    Inputs and weights rounded to bfloat16 alone move those of the RNN by 0.019.
+    """
     case = row(kind, "w r b n h0", direction="bidirectional")
     name = {np.float64: "double"}.get(dtype, np.dtype(dtype).name)
     known = {n: a.astype(dtype) if a.dtype.kind == "f" else a for n, a in case.known.items()}
@@ -172,7 +175,7 @@ def test_other_floats_compiled(kind: str, dtype: type[np.floating]) -> None:
     results = case.results.replace("float", name)
     model = Row(case.nodes, {"x": x}, known, 22, results).model()
     got = nn_opt.compile(model, cache=False, threads=1).run({"x": x})
-    bound = 1e-6 if dtype == np.float64 else 2e-2
+    bound = {"double": 1e-6, "float16": 2e-2, "bfloat16": 5e-2}[name]
     for actual, want in zip(got.values(), in_onnxruntime(case.model(), case.inputs), strict=True):
         assert actual.dtype == dtype
         np.testing.assert_allclose(actual.astype(np.float64), want, rtol=bound, atol=bound)
