@@ -66,6 +66,10 @@ it or nearest to it, the larger of two, as `round_mode` says (`up`, `down`, `nea
 ends, the last power or, with `saturate = 0`, NaN. `graph.bitcast` is ONNX's `BitCast`, between
 types of as many bits.
 
+On CPUs with vectors, matmuls and convolutions of half floats are those of f32, whose results are
+rounded once (`--widen-products`); their constant weights become f32 when a model is compiled. GPUs
+multiply half floats.
+
 ## Quantised numbers
 
 - `QuantizeLinear` divides in the type of the scale, or in that of `precision`, rounds to even,
@@ -82,6 +86,8 @@ types of as many bits.
 - A matrix of weights in 4 or 2 bits stays so, several numbers in a byte:
   `--recognize-block-weights` makes its product one operation, `graph.block_matmul`, which unpacks
   and scales numbers in registers. No copy in f32 exists, neither at compile time nor at run time.
+  Where columns come in panels, its zero point is subtracted once a block, so that an infinite
+  factor gives NaN in all columns, not only in those where its weight is 0.
   Other numbers of few bits are unpacked where they are read; only weights of convolutions become
   f32 when a model is compiled.
 
