@@ -47,13 +47,20 @@ export class LongList {
     if (this.pending) return;
     this.pending = requestAnimationFrame(() => {
       this.pending = 0;
-      this.refresh();
+      // Rows that stay keep their elements: a click is lost on one replaced between press and release.
+      if (String(this.range()) !== this.drawn) this.refresh();
     });
   }
 
-  refresh() {
+  // The first row to draw, and how many.
+  range() {
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW) - MARGIN);
-    const count = Math.ceil((this.scroller.clientHeight || 600) / ROW) + 2 * MARGIN;
+    return [first, Math.ceil((this.scroller.clientHeight || 600) / ROW) + 2 * MARGIN];
+  }
+
+  refresh() {
+    const [first, count] = this.range();
+    this.drawn = String([first, count]);
     const shown = this.rows.slice(first, first + count);
     this.window.style.transform = `translateY(${first * ROW}px)`;
     this.window.replaceChildren(...shown.map((row, k) => this.draw(row, first + k)));

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import pytest
 from chromium import Chromium
 from pages import TEXT, go, go_to_pass, pass_number
 
@@ -56,14 +57,32 @@ def test_lines_that_changed_are_marked(browser: Chromium, text_page: str):
     assert "%x" in words
 
 
-def test_unchanged_stretches_and_functions_are_folded(browser: Chromium, tmp_path: Path):
+@pytest.fixture
+def folded_page(tmp_path: Path) -> str:
+    """Return the address of a page with two stretches of 17 lines that no pass changed."""
     chain = [f"  %{k + 1} = graph.relu %{k} : tensor<4xf32>\n" for k in range(40)]
     chain.insert(20, "  %dead = graph.exp %3 : tensor<4xf32>\n")
     head = "func.func @main(%0: tensor<4xf32>) -> tensor<4xf32> {\n"
     text = f"{head}{''.join(chain)}  func.return %40 : tensor<4xf32>\n}}\n"
     page = tmp_path / "page.html"
     nn_opt.explore(text, "dce", page)
-    browser.open(page.as_uri())
+    return page.as_uri()
+
+
+def test_a_press_outlives_a_redraw(browser: Chromium, folded_page: str):
+    browser.open(folded_page)
+    shown = browser.count(".row.line")
+    place = browser.place(".fold-row")
+    browser.mouse("mousePressed", *place)
+    browser.run("document.querySelector('.ir .scroller').dispatchEvent(new Event('scroll'))")
+    browser.settle()
+    browser.mouse("mouseReleased", *place)
+    browser.settle()
+    assert browser.count(".row.line") == shown + 17
+
+
+def test_unchanged_stretches_and_functions_are_folded(browser: Chromium, folded_page: str):
+    browser.open(folded_page)
     shown = browser.count(".row.line")
     assert browser.count(".row.removed") == 1
     assert browser.count(".fold-row") == 2

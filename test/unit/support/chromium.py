@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -35,6 +36,7 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 DEADLINE = 60  # seconds
+ATTEMPTS = 5
 
 
 def find_browser() -> Path | None:
@@ -150,6 +152,7 @@ class Chromium:
         """Show a page and wait until it is ready."""
         self.call("Page.navigate", url=url)
         self.wait("document.readyState === 'complete' && !document.querySelector('[aria-busy]')")
+        self.settle()
 
     def run(self, expression: str) -> Any:
         """Return the value of a JavaScript expression."""
@@ -185,28 +188,50 @@ class Chromium:
 
     def click(self, selector: str, number: int = 0) -> None:
         """Press the mouse on an element."""
-        where = self.run(
+        self._until_seen("click", lambda: self._press_mouse(selector, number))
+
+    def _press_mouse(self, selector: str, number: int) -> None:
+        place = self.place(selector, number)
+        self.mouse("mousePressed", *place)
+        self.mouse("mouseReleased", *place)
+
+    def place(self, selector: str, number: int = 0) -> tuple[float, float]:
+        """Return where to press an element, which is scrolled into sight."""
+        x, y = self.run(
             f"(() => {{ const found = document.querySelectorAll({json.dumps(selector)})[{number}];"
             " found.scrollIntoView({block: 'nearest'}); const box = found.getBoundingClientRect();"
             " return [box.x + Math.min(box.width / 2, 60), box.y + box.height / 2]; })()"
         )
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call(
-                "Input.dispatchMouseEvent",
-                type=kind,
-                x=where[0],
-                y=where[1],
-                button="left",
-                clickCount=1,
-            )
-        self.settle()
+        return x, y
+
+    def mouse(self, kind: str, x: float, y: float) -> None:
+        """Press or release the left button at a place."""
+        at = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        self.call("Input.dispatchMouseEvent", type=kind, **at)
 
     def press(self, key: str) -> None:
         """Press a key."""
         text = {"text": key} if len(key) == 1 else {}
-        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
-        self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
-        self.settle()
+
+        def press() -> None:
+            self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+            self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+        self._until_seen("keydown", press)
+
+    def _until_seen(self, event: str, act: Callable[[], None]) -> None:
+        """Act until the page sees the event: a browser drops those that come before a frame."""
+        seen = f"window.unseen?.{event} !== true"
+        for _ in range(ATTEMPTS):
+            self.run(
+                f"(window.unseen = {{{event}: true}}, window.addEventListener('{event}',"
+                f" () => {{ window.unseen.{event} = false; }}, {{capture: true, once: true}}), 0)"
+            )
+            act()
+            self.settle()
+            if self.run(seen):
+                return
+        raise AssertionError(f"the page saw no {event} in {ATTEMPTS} attempts")
 
     def text(self, selector: str) -> str:
         """Return the text of the first element that matches."""
