@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from nn_opt.dialects.loop import BlockOp, Kind
+from nn_opt.dialects.loop import ApplyOp, BlockOp, Kind
 from nn_opt.ir.affine import compact, flatten, floordiv, is_sum, modulo
 from nn_opt.schedule.nest import ranges_of, set_bindings
 
@@ -24,7 +24,7 @@ def join_reduced_axes(block: BlockOp) -> BlockOp:
     exprs = [block.bindings.data.results[k] for k in reduced]
     sizes = [block.axis_sizes[k] for k in reduced]
     joint = flatten(exprs, sizes, ranges_of(block.indices))
-    if all(is_sum(expr) for expr in exprs) or not is_sum(joint) or not only_index(block, reduced):
+    if all(is_sum(expr) for expr in exprs) or not is_sum(joint):
         return block
     return join_axes(block, reduced)
 
@@ -32,7 +32,8 @@ def join_reduced_axes(block: BlockOp) -> BlockOp:
 def join_axes(block: BlockOp, axes: Sequence[int]) -> BlockOp:
     """Return the stage with one axis, in the place of the first, for several of the same kind.
 
-    It counts through all of them, the last one fastest. They must be no more than indices.
+    It counts through all of them, the last one fastest. A stage that computes with an axis computes
+    it from the new one.
     """
     exprs = [block.bindings.data.results[k] for k in axes]
     sizes = [block.axis_sizes[k] for k in axes]
@@ -79,8 +80,12 @@ def _join_arguments(
     for k, size in zip(axes, sizes, strict=True):
         stride //= size
         part = floordiv(AffineExpr.dimension(0), stride)
-        for op in {use.operation for use in args[k].uses}:
-            _index_by(op, args[k], joint, part if k == axes[0] else modulo(part, size))
+        expr = part if k == axes[0] else modulo(part, size)
+        for op in dict.fromkeys(use.operation for use in args[k].uses):
+            if "map" in op.properties:
+                _index_by(op, args[k], joint, expr)
+            else:
+                _compute_with(op, args[k], joint, expr)
         region.erase_arg(args[k])
 
 
@@ -97,3 +102,13 @@ def _index_by(op: Operation, axis: SSAValue, joint: SSAValue, part: AffineExpr) 
     values, local = compact(exprs, indices)
     op.operands = [*op.operands[:fixed], *values]
     op.properties["map"] = AffineMapAttr(AffineMap(len(values), 0, tuple(local)))
+
+
+def _compute_with(op: Operation, axis: SSAValue, joint: SSAValue, part: AffineExpr) -> None:
+    """Let an op compute with part(%joint) in the place of %axis."""
+    index = ApplyOp(part, [joint])
+    index.location = op.location
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(index, op)
+    op.operands = [index.result if value is axis else value for value in op.operands]

@@ -69,7 +69,8 @@ func.func @f(%x: tensor<6x5x2xf32>, %w: tensor<2x5x21xf32>) -> tensor<6x21xf32> 
 }
 sched.script for @f {
   %m, %n, %k, %l = sched.axes 4 of "mm"
-  %q = sched.fuse %k, %l
-  // expected-error@+1 {{rfactor: axis 2 of 'mm' is no multiple of %k_l}}
+  sched.reorder %l, %k
+  %q = sched.fuse %l, %k
+  // expected-error@+1 {{rfactor: axis 2 of 'mm' is no multiple of %l_k}}
   sched.rfactor "mm" at %q
 }

@@ -79,3 +79,34 @@ func.func @max(%x: memref<2x8xf32>, %y: memref<2xf32>) attributes {kernel} {
   }
   func.return
 }
+
+// -----
+
+// Threads that share a loop over several axes run one axis instead of these, and the stage computes
+// with what each of them was.
+
+// CHECK:      loop.block "sum.parts" (%a = %i : par 3, %t_2 = %t_1 : par 4, %b_c = 4 * %r : reduce 30) where (-4 * %r - %t_1 + 29 >= 0) {
+// CHECK-NEXT:   %{{.*}} = loop.load %x[%a, (%b_c + %t_2) floordiv 6] : memref<3x5xf32>
+// CHECK-NEXT:   %[[C:.*]] = loop.apply (%b_c + %t_2) mod 6
+// CHECK-NEXT:   %{{.*}} = arith.index_cast %[[C]] : index to i32
+func.func @fused(%x: memref<3x5xf32>, %y: memref<3xf32>) attributes {kernel} {
+  loop.for %i = 0 to 3 block_x {
+    loop.for %t = 0 to 4 thread_x {
+      loop.for %r = 0 to 8 {
+        loop.block "sum" (%a = %i : par 3, %b = (4 * %r + %t) floordiv 6 : reduce 5, %c = (4 * %r + %t) mod 6 : reduce 6) where (-4 * %r - %t + 29 >= 0) {
+          %0 = loop.load %x[%a, %b] : memref<3x5xf32>
+          %1 = arith.index_cast %c : index to i32
+          %2 = arith.sitofp %1 : i32 to f32
+          %3 = loop.load %y[%a] : memref<3xf32>
+          %4 = arith.mulf %0, %2 : f32
+          %5 = arith.addf %3, %4 : f32
+          loop.store %5, %y[%a] : memref<3xf32>
+        } init {
+          %6 = arith.constant 0.0 : f32
+          loop.store %6, %y[%a] : memref<3xf32>
+        }
+      }
+    }
+  }
+  func.return
+}

@@ -69,6 +69,10 @@ ATTENTION = """
 TURNED = """
   %r = graph.relu %a : tensor<18x1x40xf32>
   %y = graph.transpose %r perm [1, 2, 0] : (tensor<18x1x40xf32>) -> tensor<1x40x18xf32>"""
+BLOCKS = """
+  %s = graph.constant dense<0.25> : tensor<4x6xf32>
+  %y = graph.block_matmul %a, %b, %s block 16 bits 4
+    : (tensor<1x64xf32>, tensor<32x6xui8>, tensor<4x6xf32>) -> tensor<1x6xf32>"""
 MAX_POOL = 'pool %a kind "max" kernel [3, 2] strides [2, 1] pads [1, 0, 1, 0] dilations [1, 1]'
 MEAN_POOL = 'pool %a kind "average" kernel [7, 6] strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1]'
 RESIZE = (
@@ -98,6 +102,7 @@ KINDS: dict[str, Kind] = {
     "running sums": unary("cumsum %a axis 1", "3x100"),
     "running products": unary("cumprod %a axis 1", "3x100"),
     "few running sums": unary("cumsum %a axis 0 exclusive reverse", "20x3"),
+    "row by weights in blocks": kind("1x64 32x6xui8", BLOCKS, "1x6"),
     "max pool": change(MAX_POOL, "1x3x9x8", "1x3x5x7"),
     "global pool": change(MEAN_POOL, "2x3x7x6", "2x3x1x1"),
     "transpose": change("transpose %a perm [0, 2, 1]", "2x40x37", "2x37x40"),
@@ -131,7 +136,7 @@ def program(kinds: Mapping[str, Kind], name: str = "main") -> str:
 
 
 def inputs_of(text: str) -> list[Array]:
-    """Return seeded arrays for @main: normal floats, small indices."""
+    """Return seeded arrays for @main: normal floats, small indices, any bytes."""
     main = parse_module(make_context(), text, "kind.mlir").body.block.first_op
     assert isinstance(main, FuncOp)
     rng = np.random.default_rng(3)
@@ -139,7 +144,8 @@ def inputs_of(text: str) -> list[Array]:
     for type_ in main.function_type.inputs:
         dtype = numpy_dtype(element_type(type_))
         values = rng.standard_normal(shape_of(type_))
-        arrays.append((np.abs(values) * 2 if dtype.kind == "i" else values).astype(dtype))
+        spread = {"i": np.abs(values) * 2, "u": np.floor(values * 50) % 256}
+        arrays.append(spread.get(dtype.kind, values).astype(dtype))
     return arrays
 
 

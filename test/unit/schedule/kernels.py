@@ -59,6 +59,20 @@ func.func @sum(%x: tensor<2x3x6x6xf32>) -> tensor<2xf32> attributes {kernel} {
   func.return %y : tensor<2xf32>
 }
 """
+PLACES_2D = """
+func.func @places(%x: tensor<2x6x18xf32>) -> tensor<2xf32> attributes {kernel} {
+  %y = tensor.compute "sum" (%i: 2) reduce fast add (%j: 6, %k: 3, %l: 6) : tensor<2xf32> {
+    %a = tensor.read %x[%i, %j, 6 * %k + %l] : tensor<2x6x18xf32>
+    %n = arith.addi %j, %j : index
+    %m = arith.muli %n, %l : index
+    %o = arith.index_cast %m : index to i32
+    %f = arith.sitofp %o : i32 to f32
+    %b = arith.mulf %a, %f : f32
+    tensor.yield %b : f32
+  }
+  func.return %y : tensor<2xf32>
+}
+"""
 PLACES = """
 func.func @places(%x: tensor<3x21xf32>) -> tensor<3xf32> attributes {kernel} {
   %y = tensor.compute "sum" (%i: 3) reduce fast add (%k: 21) : tensor<3xf32> {
@@ -203,6 +217,7 @@ _MEANINGS = {
     CHAIN: lambda x, w: -(x * w),
     ORDERED: lambda x: x.sum(axis=1),
     SUM_2D: lambda x: x.sum(axis=(1, 2, 3)),
+    PLACES_2D: lambda x: np.einsum("ijl,j,l", x, 2 * np.arange(6), np.arange(18) % 6),
     PLACES: lambda x: x @ np.arange(21),
     FAN: lambda x: np.exp(2 * x) * (2 * x).sum(axis=1, keepdims=True) + 2 * x[:, :1],
 }

@@ -29,6 +29,7 @@ ON_DEVICE = (
     "layer norm",
     "first of greatest",
     "running sums",
+    "row by weights in blocks",
     "transpose",
     "attention",
 )
