@@ -41,6 +41,7 @@ from nn_opt.conversion.to_llvm.intrinsics import (
 from nn_opt.conversion.to_llvm.machine import POINTER, machine_type
 from nn_opt.conversion.to_llvm.registers import read_register, write_register
 from nn_opt.conversion.to_llvm.strided import strided_load, strided_store
+from nn_opt.conversion.to_llvm.turned import load_turned
 from nn_opt.conversion.to_llvm.unit import Access
 from nn_opt.dialects import loop
 from nn_opt.dialects.llvm import GEPOp, SelectOp
@@ -72,6 +73,7 @@ def lower_load(code: Code, op: loop.LoadOp) -> None:
     buffer = code.buffers[access.buffer]
     value = guarded_load(code, op, access, buffer, form) if "default" in op.properties else None
     if value is None:
+        load_turned(code, op, access, buffer, form, stored_type(result.type))
         value = plain_load(code, buffer, result.type, form, access.step)
         prefetch(code, op, buffer, form)
     code.bind(result, from_memory(code, value, result.type))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineExpr
 
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
 from nn_opt.conversion.to_tensor.lowering import Lowering
+from nn_opt.conversion.to_tensor.movement import transpose
 from nn_opt.conversion.to_tensor.reduction import accumulator
 from nn_opt.conversion.to_tensor.scalar import F32, F64, INDEX, Scalar, constant, working
 from nn_opt.dialects import graph
@@ -20,6 +21,7 @@ from nn_opt.ir.types import element_type, shape_of
 
 I32 = IntegerType(32)
 CUBIC = -0.75  # the kernel's parameter, as everywhere
+MANY = 8  # channels that go side by side
 FAR = 1 << 24  # elements: what lies farther outside is not told apart
 
 
@@ -35,6 +37,8 @@ class Tap:
 def convert_grid_sample(k: Lowering, op: graph.GridSampleOp) -> Array:
     """Places in elements; which elements are near, and how much each counts; their sum for all
     channels, or the nearest one alone.
+
+    Many channels go side by side in vectors, for which the image and the result are transposed.
     """
     x, grid = k.array(op.x), k.array(op.grid)
     spatial, last = x.shape[2:], grid.rank - 1
@@ -51,13 +55,34 @@ def convert_grid_sample(k: Lowering, op: graph.GridSampleOp) -> Array:
 
     tables = [_tables(k, op, places, axis, size) for axis, size in enumerate(spatial)]
 
+    def corners(b: Body, at: Sequence[AffineExpr]) -> list[tuple[Tap, ...]]:
+        return list(product(*(table.taps(b, at) for table in tables)))
+
     def formula(b: Body) -> Scalar:
         n, c, *at = b.par
-        found = [table.taps(b, [n, *at]) for table in tables]
-        terms = [_term(b, x, [n, c], corner, dtype) for corner in product(*found)]
-        return reduce(Scalar.__add__, terms)
+        return _sum(_term(b, x, [n, c], corner, dtype) for corner in corners(b, [n, *at]))
 
-    return k.compute("grid_sample", shape_of(op.result), x.dtype, formula)
+    shape = shape_of(op.result)
+    if k.parallel or shape[1] < MANY:
+        return k.compute("grid_sample", shape, x.dtype, formula)
+    turned = transpose(k, x, [0, *range(2, x.rank), 1])
+
+    def of_channels(b: Body) -> Scalar:
+        n, *at, c = b.par
+        return _sum(_term(b, turned, [n], corner, dtype, [c]) for corner in corners(b, [n, *at]))
+
+    sizes = [shape[0], *shape[2:], shape[1]]
+    sampled = k.compute("grid.sampled", sizes, x.dtype, of_channels)
+    return k.compute(
+        "grid_sample",
+        shape,
+        x.dtype,
+        lambda b: b.element(sampled, [b.par[0], *b.par[2:], b.par[1]]),
+    )
+
+
+def _sum(terms: Iterable[Scalar]) -> Scalar:
+    return reduce(Scalar.__add__, terms)
 
 
 @dataclass(frozen=True)
@@ -169,10 +194,15 @@ def _reflected(index: Scalar, size: int, *, on_element: bool) -> Scalar:
 
 
 def _term(
-    b: Body, x: Array, outer: Sequence[Index], corner: Sequence[Tap], dtype: Attribute
+    b: Body,
+    x: Array,
+    outer: Sequence[Index],
+    corner: Sequence[Tap],
+    dtype: Attribute,
+    inner: Sequence[Index] = (),
 ) -> Scalar:
     """Return one element times its weights; as it is stored if it has none."""
-    value = b.element(x, [*outer, *(tap.index for tap in corner)])
+    value = b.element(x, [*outer, *(tap.index for tap in corner), *inner])
     weights = [tap.weight for tap in corner if tap.weight is not None]
     if weights:
         value = value.cast(working(x.dtype)).cast(dtype) * reduce(Scalar.__mul__, weights)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from nn_opt.dialects.loop import BlockOp, ForKind, ForOp
 from nn_opt.ir.target import Target
-from nn_opt.schedule.defaults.facts import computes_lanes, is_reduction, step
+from nn_opt.schedule.defaults.facts import (
+    computes_lanes,
+    holds_long,
+    is_reduction,
+    lanes_of,
+    step,
+)
 from nn_opt.schedule.nest import find_block, loads_in, only_child, stores_in
 from nn_opt.schedule.schedule import Schedule
 
@@ -31,8 +37,8 @@ def share_lines(schedule: Schedule, stage: str, target: Target) -> None:
     if position is None:
         return
     loop, *between, inner = loops[position:]
-    if _may_be_lanes(block, inner):
-        _run_in_vectors(schedule, loop, between, inner, target)
+    if _may_be_lanes(block, inner, target):
+        _run_in_vectors(schedule, stage, target, (loop, between, inner))
         return
     width = next(n for n in (LINE, LINE // 2, LINE // 4, 1) if loop.trips % n == 0)
     if width > 1:
@@ -80,21 +86,22 @@ def _crosswise(block: BlockOp, loops: list[ForOp]) -> int | None:
     return None
 
 
-def _may_be_lanes(block: BlockOp, loop: ForOp) -> bool:
+def _may_be_lanes(block: BlockOp, loop: ForOp, target: Target) -> bool:
     """Return whether a loop stores side by side, and loads at any constant distance."""
     if any(step(load, block, loop) is None for load in loads_in(block)):
         return False
     aside = all(step(store, block, loop) == 1 for store in stores_in(block))
-    return aside and computes_lanes(block, loop)
+    return aside and computes_lanes(block, loop, long=holds_long(target))
 
 
 def _run_in_vectors(
-    schedule: Schedule, loop: ForOp, between: list[ForOp], inner: ForOp, target: Target
+    schedule: Schedule, stage: str, target: Target, loops: tuple[ForOp, list[ForOp], ForOp]
 ) -> None:
+    loop, between, inner = loops
     around, line = schedule.split(loop, min(LINE, loop.trips))
-    lane = inner
-    if inner.trips > target.lanes:
-        inner, lane = schedule.split(inner, target.lanes)
+    lane, lanes = inner, lanes_of(find_block(schedule.function, stage), target)
+    if inner.trips > lanes:
+        inner, lane = schedule.split(inner, lanes)
         between = [*between, inner]
     schedule.reorder(around, *between, line, lane)
     schedule.unroll(line)

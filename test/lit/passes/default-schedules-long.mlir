@@ -83,3 +83,46 @@ func.func private @half(%x: memref<64xf16>, %y: memref<64xf16>) attributes {kern
   }
   func.return
 }
+
+// Rows that are transposed have lanes, too.
+// CHECK: sched.script for @turn {
+// CHECK:   sched.unroll
+// CHECK:   sched.vectorize
+func.func private @turn(%x: memref<32x64xf16>, %y: memref<64x32xf16>) attributes {kernel, num_outputs = 1 : i64} {
+  loop.for %i = 0 to 64 {
+    loop.for %j = 0 to 32 {
+      loop.block "turn" (%k = %i : par 64, %l = %j : par 32) {
+        %a = loop.load %x[%l, %k] : memref<32x64xf16>
+        loop.store %a, %y[%k, %l] : memref<64x32xf16>
+      }
+    }
+  }
+  func.return
+}
+
+// What takes rows from places that data name stays a stage if it is read across: its lanes are rows.
+// CHECK:     sched.script for @rows {
+// CHECK-NOT: sched.inline
+// CHECK:     sched.vectorize
+func.func private @rows(%x: memref<9x32xf32>, %i: memref<64xi64>, %y: memref<32x64xf32>) attributes {kernel, num_outputs = 1 : i64} {
+  %t = loop.alloc "taken" : memref<64x32xf32>
+  loop.for %i0 = 0 to 64 {
+    loop.for %j0 = 0 to 32 {
+      loop.block "taken" (%k = %i0 : par 64, %l = %j0 : par 32) {
+        %a = loop.load %i[%k] : memref<64xi64>
+        %at = arith.index_cast %a : i64 to index
+        %b = loop.load %x[%at, %l] : memref<9x32xf32>
+        loop.store %b, %t[%k, %l] : memref<64x32xf32>
+      }
+    }
+  }
+  loop.for %i1 = 0 to 32 {
+    loop.for %j1 = 0 to 64 {
+      loop.block "turned" (%k = %i1 : par 32, %l = %j1 : par 64) {
+        %a = loop.load %t[%l, %k] : memref<64x32xf32>
+        loop.store %a, %y[%k, %l] : memref<32x64xf32>
+      }
+    }
+  }
+  func.return
+}

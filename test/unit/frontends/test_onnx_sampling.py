@@ -26,6 +26,14 @@ GRIDS = [
     for pad in ("zeros", "border", "reflection")
     for align in (0, 1)
 ]
+CHANNELS = [
+    Row(
+        f'y = GridSample<mode = "{mode}", padding_mode = "{pad}">(x, g)',
+        {"x": noise(2, 19, 5, 6), "g": grid},
+        opset=20,
+    )
+    for mode, pad in (("linear", "zeros"), ("nearest", "border"))
+]
 VOLUMES = [
     Row(
         f'y = GridSample<mode = "{mode}", padding_mode = "{padding}">(x, g)',
@@ -156,7 +164,7 @@ UNDONE = [
 
 
 @pytest.mark.parametrize(
-    "row", [*GRIDS, *VOLUMES, *REGIONS, *POOLS, *AVERAGES, *NORMS, *UNDONE], ids=str
+    "row", [*GRIDS, *CHANNELS, *VOLUMES, *REGIONS, *POOLS, *AVERAGES, *NORMS, *UNDONE], ids=str
 )
 def test_agrees_with_onnxruntime(row: Row) -> None:
     row.check(rtol=1e-4, atol=1e-5)
