@@ -26,10 +26,12 @@ from nn_opt.frontends.onnx.node import (
     reshaped,
     scalar,
     scalar_like,
+    transposed,
 )
 from nn_opt.frontends.onnx.table import converts
 from nn_opt.ir.types import element_type, shape_of
 
+FEW_TAPS = 32  # of a window, each of which is moved by itself
 FEW = 1 << 16  # updates times elements that are looked through one by one
 
 
@@ -67,6 +69,9 @@ def col2im(node: Node) -> Results:
         shape = list(shape_of(node[0]))
         raise BadNode(f"operand has shape {shape}, expected {math.prod(counts)} blocks of {block}")
     channels = columns // math.prod(block)
+    if math.prod(block) <= FEW_TAPS and math.prod([*image, *shape_of(node[0])]):
+        places = reshaped(node[0], [images, channels, math.prod(block), *counts])
+        return _folded(places, window, image)
     table = _sources(window, image, counts)
     check_count(table.size)
     flat = reshaped(node[0], [images, channels, columns // channels * length])
@@ -76,6 +81,56 @@ def col2im(node: Node) -> Results:
     kind = "max" if dtype_of(flat) == np.bool_ else "sum"
     total = graph.ReduceOp(parts, kind, [2], False).result
     return reshaped(total, [images, channels, *image])
+
+
+def _folded(places: SSAValue, window: Window, image: Sequence[int]) -> SSAValue:
+    """Return [images, channels, *image] as sums of places [images, channels, taps, *windows].
+
+    With strides, a tap reaches every few elements from a first one on. Those with the same first
+    one are shifted, cropped or padded, and summed; then the sums go side by side.
+    """
+    strides = window.strides
+    sizes = [-(-size // stride) for size, stride in zip(image, strides, strict=True)]
+    add = graph.OrOp if dtype_of(places) == np.bool_ else graph.AddOp
+    sums: dict[tuple[int, ...], SSAValue] = {}
+    for number, tap in enumerate(np.ndindex(tuple(window.kernel))):
+        steps = zip(tap, window.dilations, window.pads, strict=False)
+        starts = [at * dilation - pad for at, dilation, pad in steps]
+        first = tuple(start % stride for start, stride in zip(starts, strides, strict=True))
+        before = [start // stride for start, stride in zip(starts, strides, strict=True)]
+        moved = _moved(places, number, before, sizes)
+        sums[first] = add(sums[first], moved).result if first in sums else moved
+    shape = [*shape_of(places)[:2], 1, *sizes]
+    missing = graph.ExpandOp(scalar_like(0, places), shape).result
+    firsts = [sums.get(at, missing) for at in np.ndindex(tuple(strides))]
+    return _side_by_side(firsts, strides, image)
+
+
+def _moved(places: SSAValue, tap: int, before: Sequence[int], sizes: Sequence[int]) -> SSAValue:
+    """Return [images, channels, 1, *sizes]: what one tap adds, zeros where it adds nothing."""
+    _, _, taps, *counts = shape_of(places)
+    extents = zip(sizes, counts, before, strict=True)
+    after = [size - count - begin for size, count, begin in extents]
+    pads = [0, 0, -tap, *before, 0, 0, tap + 1 - taps, *after]
+    return graph.PadOp(places, pads).result
+
+
+def _side_by_side(
+    firsts: Sequence[SSAValue], strides: Sequence[int], image: Sequence[int]
+) -> SSAValue:
+    """Return [images, channels, *image] from each first element with those that follow it."""
+    images, channels, _, *sizes = shape_of(firsts[0])
+    rank = len(sizes)
+    if len(firsts) == 1:
+        return reshaped(firsts[0], [images, channels, *image])
+    together = graph.ConcatOp(firsts, 2).result
+    apart = reshaped(together, [images, channels, *strides, *sizes])
+    turns = [axis for pair in zip(range(rank), range(rank), strict=True) for axis in pair]
+    order = [2 + axis + rank * (1 - k % 2) for k, axis in enumerate(turns)]
+    full = [size * stride for size, stride in zip(sizes, strides, strict=True)]
+    whole = reshaped(transposed(apart, [0, 1, *order]), [images, channels, *full])
+    ones = [1] * (2 + rank)
+    return graph.SliceOp(whole, [0] * (2 + rank), [images, channels, *image], ones).result
 
 
 def _sources(window: Window, image: Sequence[int], counts: Sequence[int]) -> Array:

@@ -140,7 +140,20 @@ UNDONE = [
             ("strides = [1, 1]", 9),
             ("strides = [2, 2]", 4),
             ("pads = [1, 0, 0, 1], dilations = [2, 1]", 12),
+            ("pads = [2, 2, 1, 2], strides = [3, 4], dilations = [2, 1]", 4),
         )
+    ),
+    Row(
+        "y = Col2Im(x, s, k)",
+        {"x": noise(1, 72, 6)},
+        {"s": ints(7, 8), "k": ints(6, 6)},
+        opset=18,
+    ),
+    Row(
+        "y = Col2Im<strides = [1, 2, 2]>(x, s, k)",
+        {"x": noise(1, 8, 27)},
+        {"s": ints(4, 5, 6), "k": ints(2, 1, 2)},
+        opset=18,
     ),
     Row(
         "y = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(x, i)",
