@@ -24,6 +24,8 @@ from nn_opt.passes.fusion_groups import Group, Grouping, is_cloned, is_join
 from nn_opt.passes.fusion_rows import merge_rows
 from nn_opt.passes.fusion_sharing import Sharing
 
+MOST_PARTS = 32  # of a concatenation in one kernel, whose code has a loop or a test for each
+
 FORMED = Statistic("fuse-ops", "kernels-formed", "regions that become kernels")
 FUSED = Statistic("fuse-ops", "ops-fused", "operations in regions with others")
 
@@ -44,8 +46,7 @@ class FuseOpsPass(ModulePass):
         require_one_block(op, self.name)
         most = most_inputs(op)
         for block in blocks_to_group(op):
-            if most is not None:
-                split_concats(block, most)
+            split_concats(block, MOST_PARTS if most is None else most)
             for group in attention_groups(block, target_of(op), most, self.name):
                 form_region(group)
                 erase_group(group)

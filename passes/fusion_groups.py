@@ -7,7 +7,7 @@ that it reads comes earlier, and no cycle between groups can arise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import accumulate
@@ -165,12 +165,14 @@ class Grouping:
 
     def readers(self, value: SSAValue) -> list[Operation]:
         """Return the ops of this block that read a value, themselves or in a region of theirs."""
-        found: dict[Operation, None] = {}
+        return list(dict.fromkeys(self.each_reader(value)))
+
+    def each_reader(self, value: SSAValue) -> Iterator[Operation]:
+        """Yield these ops, one that reads the value twice as often."""
         for use in value.uses:
             reader = self.block.find_ancestor_op_in_block(use.operation)
             assert reader is not None, "a value is read only where its block is"
-            found[reader] = None
-        return list(found)
+            yield reader
 
     def may_merge(self, producer: Group, group: Group) -> bool:
         """Return whether `producer` may be computed inside `group`, and by it alone."""
@@ -181,10 +183,12 @@ class Grouping:
         if not is_static_tensor(producer.output) or not anchors_agree(producer, group):
             return False
         members = set(group.ops)
+        if not all(reader in members for reader in self.each_reader(producer.output)):
+            return False
         readers = self.readers(producer.output)
         if self.apart and producer.anchor is not None and any(map(widens, readers)):
             return False
-        return all(reader in members for reader in readers) and can_feed(producer, readers)
+        return can_feed(producer, readers)
 
     def fits(self, producer: Group, group: Group) -> bool:
         """Return whether two groups together are no larger than a kernel may be."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from xdsl.ir import Operation
@@ -20,30 +21,43 @@ def merge_rows(grouping: Grouping, kernels: Sequence[Group], pass_name: str) -> 
 
     mean(x); sqrt(mean((x - m)^2)); (x - m) / s, three kernels, become one that reads x once.
     """
-    left = list(kernels)
+    left = Kernels(kernels)
     for consumer in reversed(kernels):
-        while consumer in left and (found := _producer(grouping, left, consumer)) is not None:
-            consumer.ops = sorted({*found.ops, *consumer.ops}, key=grouping.position.__getitem__)
-            consumer.anchor = consumer.anchor or found.anchor
-            left.remove(found)
+        while consumer.output in left.made and (found := _producer(grouping, left, consumer)):
+            left.merge(found, consumer, grouping)
             remark(found.ops[-1], pass_name, "joins the kernel that reads its rows")
-    return left
+    return list(left.made.values())
 
 
-def _producer(grouping: Grouping, kernels: Sequence[Group], consumer: Group) -> Group | None:
+class Kernels:
+    """The kernels that are left, by the value that each makes, and how many hold an op."""
+
+    def __init__(self, kernels: Sequence[Group]) -> None:
+        self.made = {kernel.output: kernel for kernel in kernels}
+        self.holders = Counter(op for kernel in kernels for op in kernel.ops)
+
+    def merge(self, producer: Group, consumer: Group, grouping: Grouping) -> None:
+        """Make the ops of a kernel part of another one."""
+        ops = {*producer.ops, *consumer.ops}
+        self.holders.subtract([*producer.ops, *consumer.ops])
+        self.holders.update(ops)
+        del self.made[producer.output]
+        consumer.ops = sorted(ops, key=grouping.position.__getitem__)
+        consumer.anchor = consumer.anchor or producer.anchor
+
+
+def _producer(grouping: Grouping, kernels: Kernels, consumer: Group) -> Group | None:
     """Return a kernel over the rows of `consumer` that only it reads, if there is one.
 
     The consumer keeps its place: what both read comes before the producer or is made by it.
     """
-    made = {kernel.output: kernel for kernel in kernels if kernel is not consumer}
+    members = set(consumer.ops)
     for value in consumer.inputs():
-        producer = made.get(value)
+        producer = kernels.made.get(value)
         if producer is None or not grouping.fits(producer, consumer):
             continue
-        members = set(consumer.ops)
-        elsewhere = {op for kernel in kernels if kernel is not consumer for op in kernel.ops}
-        readers = grouping.readers(value)
-        private = all(r in members and r not in elsewhere for r in readers)
+        readers = grouping.each_reader(value)
+        private = all(r in members and kernels.holders[r] == 1 for r in readers)
         if private and _share_rows(producer, consumer):
             return producer
     return None

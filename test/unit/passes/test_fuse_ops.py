@@ -198,3 +198,19 @@ def test_compiled_layer_norm(shape: tuple[int, ...]):
     wanted = (h - h.mean(-1, keepdims=True)) / np.sqrt(h.var(-1, keepdims=True) + 1e-5)
     found = compile(program(text), cache=False)(x, r)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
+
+
+def test_a_concatenation_of_many_is_made_in_steps():
+    parts, types = ", ".join(["%x", "%y"] * 40), ", ".join(["tensor<2x3xf32>"] * 80)
+    text = f"""
+    func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x240xf32> {{
+      %r = graph.concat {parts} axis 1 : ({types}) -> tensor<2x240xf32>
+      func.return %r : tensor<2x240xf32>
+    }}"""
+    module = program(text)
+    apply(module, FuseOpsPass(), OutlineKernelsPass())
+    kernels = [op for op in module.walk() if isinstance(op, graph.ConcatOp)]
+    assert sorted(len(op.inputs) for op in kernels) == [3, 16, 32]  # both of 32 are one kernel
+    x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((2, 3), np.float32)
+    result = compile(program(text), cache=False)(x, y)
+    np.testing.assert_array_equal(result, np.concatenate([x, y] * 40, 1))
