@@ -38,9 +38,11 @@ from nn_opt.ir.target import DETERMINISTIC, Target, set_target, target_named
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of, tensor_type
 from nn_opt.ir.verify import verify
 from nn_opt.kernels import kernels_of
+from nn_opt.passes.check_indices import ranges_of
 from nn_opt.pipelines import COMPILE, expand, run_passes, scheduling_at_once, stages
 from nn_opt.runtime.arguments import fits
 from nn_opt.runtime.artifact import Artifact
+from nn_opt.runtime.index_ranges import IndexRange
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo, dtype_named
 from nn_opt.runtime.memory import Block
 from nn_opt.runtime.weights import Pack, pack_weights
@@ -168,6 +170,7 @@ def lower(
         cpu=machine.cpu,
         kernels=watch.kernels,
         arena_plan=arena_plan(module),
+        index_ranges=watch.index_ranges,
     )
     return Lowered(manifest, text, machine, arrays, offsets)
 
@@ -209,8 +212,8 @@ def lower_to_source(
     passes = [*expand(OPTIMIZE, options), *expand(TO_LOOPS), *expand(pipeline)]
     with quiet_collector():
         _lower(module, plan, watch, passes)
-    arenas = {"arena_plan": arena_plan(module), "kernels": watch.kernels}
-    return replace(manifest, target=target, cpu=plan.cpu, **arenas)
+    plans: dict[str, Any] = {"arena_plan": arena_plan(module), "index_ranges": watch.index_ranges}
+    return replace(manifest, target=target, cpu=plan.cpu, kernels=watch.kernels, **plans)
 
 
 def level_text(
@@ -290,12 +293,13 @@ def _lower(
 
 @dataclass
 class Watch(Instrument):
-    """Reports progress, and keeps the table of kernels while the calls still say their nodes."""
+    """Reports progress, and keeps what passes lose: nodes of kernels, ranges of inputs."""
 
     progress: Progress | None
     total: int = 0
     number: int = 0
     kernels: tuple[Kernel, ...] = ()
+    index_ranges: tuple[IndexRange, ...] = ()
 
     def step(self, name: str) -> None:
         """Say what begins now."""
@@ -309,6 +313,7 @@ class Watch(Instrument):
     def after_pass(self, step: ModulePass, module: ModuleOp) -> None:
         if step.name == LEVELS["kernels"]:
             self.kernels = kernels_of(module)
+            self.index_ranges = ranges_of(module)
 
 
 def main_of(module: ModuleOp) -> FuncOp:

@@ -21,6 +21,7 @@ OPTIMIZE_GRAPH = (
     "canonicalize",  # fewer ops for the others to look at
     "recognize-block-weights",  # weights of few bits stay so, for the same reason
     "fold-constants",  # weights that are transposed or computed by the model become weights
+    "check-indices",  # constants name elements; what inputs may hold is noted
     "simplify-scans",  # recurrences do what they can once, or for all steps
     "simplify-inference",  # BatchNorm and Dropout become arithmetic
     "recognize-gelu",  # formulas that have an op

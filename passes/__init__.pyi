@@ -12,6 +12,7 @@ from nn_opt.passes.alternate_scans import AlternateScansPass
 from nn_opt.passes.apply_pdl import ApplyPdlPass
 from nn_opt.passes.apply_schedule import ApplySchedulePass
 from nn_opt.passes.canonicalize import CanonicalizePass
+from nn_opt.passes.check_indices import CheckIndicesPass
 from nn_opt.passes.choose_convolution import ChooseConvolutionPass
 from nn_opt.passes.choose_layout import ChooseLayoutPass
 from nn_opt.passes.combine_products import CombineProductsPass
@@ -61,6 +62,7 @@ AlternateScans = AlternateScansPass
 ApplyPdl = ApplyPdlPass
 ApplySchedule = ApplySchedulePass
 Canonicalize = CanonicalizePass
+CheckIndices = CheckIndicesPass
 ChooseConvolution = ChooseConvolutionPass
 ChooseLayout = ChooseLayoutPass
 CombineProducts = CombineProductsPass

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from nn_opt.runtime.index_ranges import IndexRange
+
 FORMAT = 1  # raise when the meaning of a field changes
 OF_NUMPY = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -101,6 +103,7 @@ class Manifest:
     object_sizes: tuple[int, ...] = ()  # bytes of each object file in the code; () for one
     launches: int = 0  # kernels that a call launches on a device
     hosted: bool = False  # whether the host runs nodes of the model, between programs
+    index_ranges: tuple[IndexRange, ...] = ()  # what inputs that are indices may hold
     cut: str = ""  # where a model is cut that needs values of a run, as JSON; "" for a program
 
     @property
@@ -153,6 +156,7 @@ def from_json(text: bytes) -> Manifest:
         )
         record["arena_plan"] = tuple(Region(**region) for region in record["arena_plan"])
         record["object_sizes"] = tuple(record["object_sizes"])
+        record["index_ranges"] = tuple(map(_index_range, record.get("index_ranges", ())))
         manifest = Manifest(**record)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ManifestError(f"not a manifest: {error}") from error
@@ -167,6 +171,11 @@ def _tensor(name: str, shape: list[Dim] | None, dtype: str, kind: str = "tensor"
     return TensorInfo(name, None if shape is None else tuple(shape), dtype_named(dtype), kind)
 
 
+def _index_range(record: Any) -> IndexRange:
+    cuts = tuple((axis, start, stop, step) for axis, start, stop, step in record.pop("cuts"))
+    return IndexRange(**record, cuts=cuts)
+
+
 def _check_types(manifest: Manifest) -> None:
     """Sizes are used as they stand, so they must be sizes."""
     sizes = [
@@ -176,6 +185,9 @@ def _check_types(manifest: Manifest) -> None:
     for name, value in sizes:
         if not (type(value) is int and 0 <= value < 1 << 48):
             raise ManifestError(f"{name} is {value!r}, expected a number of bytes")
+    for known in manifest.index_ranges:
+        if not (known.is_sound and known.input < len(manifest.inputs)):
+            raise ManifestError(f"not the range of an index: {known}")
     if type(manifest.cut) is not str or type(manifest.hosted) is not bool:
         raise ManifestError(f"cut is {manifest.cut!r}, expected a text")
     if type(manifest.launches) is not int or manifest.launches < 0:

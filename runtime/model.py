@@ -19,6 +19,7 @@ from nn_opt.runtime.arguments import (
     prepare_outputs,
     ready_inputs,
 )
+from nn_opt.runtime.index_ranges import check_indices
 from nn_opt.runtime.loader import RuntimeFault
 from nn_opt.runtime.manifest import Kernel, Manifest, Region, TensorInfo
 from nn_opt.runtime.profile import KernelTime, measure
@@ -153,6 +154,8 @@ class Model:
         count = self.threads if threads is None else thread_count(threads)
         if self._has_stages and _is_staged(type(program)):
             return self._named(cast("Staged", program).compute(arrays, count), out or {})
+        if program.manifest.index_ranges:
+            check_indices(program.manifest.index_ranges, self.inputs, arrays)
         if not out:
             made = new_outputs(program.manifest.outputs)
             program.run(arrays, made, count)
@@ -253,6 +256,7 @@ class Model:
         program: Any = held if isinstance(held, Staged) else self._program(arrays, self._profiled)
         if isinstance(program, Staged):
             return program.profile(arrays, self.threads, repeat)
+        check_indices(program.manifest.index_ranges, self.inputs, arrays)
         outputs = new_outputs(program.manifest.outputs)
         return measure(program, arrays, outputs, self.threads, repeat)
 

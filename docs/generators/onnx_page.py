@@ -37,6 +37,14 @@ Attentions in all their forms, those of com.microsoft as well, become the same f
 that one [kernel](architecture.md#how-speed-comes-through-the-ir) holds each. Weights of MatMulNBits
 and GatherBlockQuantized stay packed: numbers are made of them in registers.
 
+Indices of Gather, GatherElements, GatherND, ScatterElements and ScatterND run from -n to n-1 along
+an axis of n elements. A constant out of that range is an error when the model is compiled
+([check-indices](passes.md#check-indices)). So is what an input holds when the model is called, if
+the input is an index as it stands, or only cast, reshaped, transposed, cut or joined, as ids of
+words are. Indices that the model computes are not checked: those of gathers name the nearest
+element, those of scatters none. Nor are inputs of `run_on_device`, nor those of files that
+`nn-compile` writes: who calls these must know what they hold.
+
 Written by `docs/generate.py` from the table of converters.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from nn_opt.frontends.onnx.node import BadNode
 from nn_opt.frontends.onnx.reader import Model
 from nn_opt.frontends.onnx.signature import HOST_HINT
-from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.diagnostics import DiagnosticError, locate
 from nn_opt.ir.types import shape_of
 from nn_opt.reference.graph import evaluate
 
@@ -71,6 +71,13 @@ def _check_small(op: Operation) -> None:
             )
 
 
+def _results(op: Operation, arrays: Sequence[Array]) -> list[Array]:
+    try:
+        return evaluate(op, arrays)
+    except IndexError as error:
+        raise BadNode(f"it needs a value of {locate(op)}, where {error}") from None
+
+
 class Evaluator:
     """Interprets what hangs on constants alone: on demand, and every op once."""
 
@@ -91,7 +98,7 @@ class Evaluator:
                 stack += missing
             elif stack.pop() not in self._arrays:
                 _check_small(op)
-                results = evaluate(op, [self._arrays[operand] for operand in op.operands])
+                results = _results(op, [self._arrays[operand] for operand in op.operands])
                 self._arrays.update(zip(op.results, results, strict=True))
         return self._arrays[value]
 

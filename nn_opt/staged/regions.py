@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nn_opt.runtime.arguments import new_outputs
 from nn_opt.runtime.artifact import Artifact
 from nn_opt.runtime.cache import key_of
+from nn_opt.runtime.index_ranges import check_indices
 from nn_opt.runtime.manifest import TensorInfo
 from nn_opt.runtime.program import Program
 from nn_opt.runtime.recent import Recent
@@ -186,6 +187,7 @@ class Compiled:
     def run(self, values: Values, threads: int) -> None:
         program = self.program
         given = [values[info.name] for info in self._inputs]
+        check_indices(program.manifest.index_ranges, self._inputs, given)
         made = new_outputs(program.manifest.outputs)
         program.run(given, made, threads)
         values.update(zip(self._names, made, strict=True))
