@@ -254,12 +254,12 @@ class Scalar:
 
 
 def _cast_small(scalar: Scalar, target: Attribute) -> Scalar:
-    """The formulas are loaded when a program first needs one."""
+    """The formulas are loaded when a program first needs one; infinities stay what they are."""
     from nn_opt.conversion.to_tensor.small import narrowed, widened
 
     if is_small(scalar.type):
         return widened(scalar).cast(target)
-    return narrowed(scalar, target)
+    return narrowed(scalar, target, saturate=False)
 
 
 def constant(number: Number, type_: Attribute) -> Scalar:

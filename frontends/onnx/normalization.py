@@ -149,6 +149,8 @@ def lrn(node: Node) -> Results:
     """x / (bias + alpha / size * sum of squares over `size` channels around)^beta"""
     x, size = node[0], node.attrs.int("size", 1)
     shape = shape_of(x)
+    if 0 in shape:
+        return x
     before = (size - 1) // 2
     pads = [0] * (2 * len(shape))
     pads[1], pads[1 + len(shape)] = before, size - 1 - before

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from nn_opt.frontends.onnx.lists import with_stacked_lists
 from nn_opt.frontends.onnx.structure import (
@@ -118,7 +118,18 @@ def _with_graph(model: Model) -> Model:
 
         model = with_dense(model)
     proto = with_stacked_lists(_in_order(model.proto))
-    return model if proto is model.proto else replace(model, proto=proto)
+    model = model if proto is model.proto else replace(model, proto=proto)
+    if not all(is_declared(value) for value in proto.graph.output):
+        from nn_opt.frontends.onnx.undeclared import with_declared_outputs
+
+        model = with_declared_outputs(model)
+    return model
+
+
+def is_declared(value: ValueInfoProto) -> bool:
+    """Return whether a value has a type, if a tensor's then with that of its elements."""
+    kind = value.type.WhichOneof("value")
+    return kind is not None and (kind != "tensor_type" or value.type.tensor_type.elem_type != 0)
 
 
 def _in_order(proto: ModelProto) -> ModelProto:

@@ -89,6 +89,8 @@ def hardmax(node: Node) -> Results:
 
 
 def _hardmax(x: SSAValue, axis: int) -> SSAValue:
+    if 0 in shape_of(x):
+        return x
     first = graph.ArgReduceOp(x, "max", axis, True, False).result
     places = [1] * rank_of(x)
     places[axis] = shape_of(x)[axis]

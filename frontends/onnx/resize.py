@@ -48,9 +48,11 @@ def _floats(node: Node, index: int) -> list[float] | None:
 
 
 def _scaled(shape: Sequence[int], scales: Sequence[float]) -> list[int]:
+    """Return the sizes as ONNX infers them: products of float32 numbers."""
     if not all(0 < scale < math.inf for scale in scales):
         raise BadNode(f"scales {list(scales)}, expected positive numbers")
-    return [math.floor(size * scale) for size, scale in zip(shape, scales, strict=True)]
+    pairs = zip(shape, np.asarray(scales, np.float32), strict=True)
+    return [math.floor(np.float32(size) * scale) for size, scale in pairs]
 
 
 def _old_resize(node: Node, scales: list[float] | None) -> SSAValue:

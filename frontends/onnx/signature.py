@@ -83,6 +83,9 @@ def _spec(model: Model, value: ValueInfoProto, host: bool) -> InputSpec:
         problem = f"'{value.name}' is a {kind.split()[0]}, not a tensor"
         raise model.error(problem, hint=HOST_HINT)
     tensor = _tensor_type(value.type)
+    if not tensor.elem_type:
+        problem = f"'{value.name}' declares no type of elements, and ONNX infers none"
+        raise model.error(problem, hint="write its type into the model, as onnx.checker asks for")
     if tensor.elem_type not in ELEMENT_DTYPES and not (host and kind.endswith((STRING, MAP))):
         raise model.error(
             f"'{value.name}' has elements of {type_name(tensor.elem_type)}, which is not supported",

@@ -35,7 +35,10 @@ def _mapped(data: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> 
 
 @host("LabelEncoder", kind=_values_kind, always=False)
 def label_encoder(call: Call) -> Array:
-    """A table from keys to values with a default; of equal keys the first counts."""
+    """A table from keys to values with a default; of equal keys the first counts.
+
+    From version 4 on, NaN is a key like another one; before, it is none.
+    """
     attrs, data = call.attrs, call.array(0)
     classes = attrs.texts("classes_strings")
     if classes:
@@ -44,7 +47,11 @@ def label_encoder(call: Call) -> Array:
     if len(keys) != len(values):
         raise HostFault(f"there are {len(keys)} keys and {len(values)} values")
     table = dict(zip(reversed(keys.tolist()), reversed(values.tolist()), strict=True))
-    return _mapped(data, table, _default(attrs, values), values.dtype)
+    found = _mapped(data, table, _default(attrs, values), values.dtype)
+    missing = keys != keys if keys.dtype.kind == "f" else np.zeros(0, bool)
+    if call.version >= 4 and missing.any():
+        found[np.isnan(data)] = values[missing.argmax()]
+    return found
 
 
 def _side(attrs: Attributes, side: str) -> Array:

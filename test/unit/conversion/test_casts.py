@@ -196,3 +196,11 @@ def test_bools_are_bytes():
     assert_equal(lambda x: graph.BitcastOp(x, element), np.array([True, False]))
     element = mlir_type(np.bool_)
     assert_equal(lambda x: graph.BitcastOp(x, element), np.array([0, 1], np.uint8))
+
+
+@pytest.mark.parametrize("dtype", EIGHTS, ids=str)
+def test_what_is_chosen_stays_what_it_is(dtype: np.dtype[Any]):
+    """No conversion in between makes an infinity the largest number."""
+    x = values(dtype)
+    condition = np.arange(len(x)) % 2 == 0
+    assert_equal(graph.WhereOp, condition, x, x[::-1].copy())

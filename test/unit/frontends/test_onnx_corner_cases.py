@@ -34,3 +34,26 @@ def test_remainders_of_floats_are_exact():
         np.testing.assert_array_equal(ours, theirs)
         zeros = theirs == 0
         assert (np.signbit(ours)[zeros] == np.signbit(theirs)[zeros]).all()
+
+
+def test_axes_without_elements():
+    """Hardmax has no first maximum there, LRN no window over channels."""
+    text = """
+    g (float[0] a, double[2,0,3] b, float[2,0,1,3] c) => (float[] x, double[] y, float[] z) {
+      x = Hardmax<axis = 0>(a)  y = Hardmax<axis = 1>(b)  z = LRN<size = 5>(c)
+    }"""
+    inputs = [np.zeros(0, np.float32), np.zeros((2, 0, 3)), np.zeros((2, 0, 1, 3), np.float32)]
+    got = nn_opt.compile(parse(text, 13), cache=False, threads=1)(*inputs)
+    assert [a.shape for a in got] == [(0,), (2, 0, 3), (2, 0, 1, 3)]
+
+
+def test_sizes_times_scales_are_of_single_precision():
+    """2.6 is a little less in float32; its product with 5 is 13, as ONNX infers, not 12."""
+    x = np.arange(5, dtype=np.float32)[None]
+    places = np.arange(13) / np.float32(2.6)
+    head = "g (float[1,5] x) => (float[] y) <float[2] scales = {1.0, 2.6}>"
+    y = nn_opt.compile(parse(f"{head} {{ y = Upsample(x, scales) }}", 9), cache=False)(x)
+    assert y.tolist() == [np.floor(places).tolist()]
+    y = nn_opt.compile(parse(f'{head} {{ y = Resize(x, "", scales) }}', 13), cache=False)(x)
+    places = np.clip(places + 0.5 / np.float32(2.6) - 0.5, 0, 4)  # half_pixel, ties to the floor
+    assert y.tolist() == [np.ceil(places - 0.5).tolist()]

@@ -180,3 +180,17 @@ def test_tables_may_be_tensors_of_strings() -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(ML, 4)], ir_version=9)
     (y,) = nn_opt.compile(model).run({"x": np.asarray(["b", "z"], object)}).values()
     assert (y.dtype, y.tolist()) == (np.float64, [2.0, -1.0])
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_keys_that_are_nan(version: int) -> None:
+    """Source: LabelEncoder-4, and onnxruntime of both; before, NaN is no key."""
+    texts = {"keys_floats": [1.0, np.nan, 3.0], "values_strings": ["u", "v", "w"]}
+    encoder = node("LabelEncoder", ["x"], ["y"], **texts)
+    info = helper.make_value_info("x", tensor(FLOAT))
+    graph = helper.make_graph([encoder], "g", [info], [helper.make_value_info("y", tensor(TEXT))])
+    opsets = [helper.make_opsetid(ML, version)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    x = np.array([[np.nan, 1], [3, -1]], np.float32)
+    (y,) = nn_opt.compile(model).run({"x": x}).values()
+    assert y.tolist() == [["v" if version == 4 else "_Unused", "u"], ["w", "_Unused"]]
