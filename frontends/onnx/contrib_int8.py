@@ -1,18 +1,24 @@
-"""Converters of com.microsoft's operators on quantised tensors: real numbers, rounded once."""
+"""Converters of com.microsoft's operators on quantised tensors: real numbers, rounded once.
+
+Some of onnxruntime's add the result's zero point before they round, others after. At ties that
+differs, if the zero point is odd, so each is as there: results have the same bits.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from nn_opt.dialects import graph
+from nn_opt.dialects.graph.shapes import pool_shape
 from nn_opt.frontends.onnx.contrib import at_version, contrib
 from nn_opt.frontends.onnx.contrib_attention import merged_attention
 from nn_opt.frontends.onnx.contrib_linear import channels_first, channels_last
-from nn_opt.frontends.onnx.nn import window_of
+from nn_opt.frontends.onnx.nn import Window, window_of
 from nn_opt.frontends.onnx.node import (
     F32,
     BadNode,
@@ -33,6 +39,7 @@ from nn_opt.frontends.onnx.quantize import (
     quantize_linear,
     quantized,
     requantized,
+    rounded_once,
     widened,
 )
 from nn_opt.ir.types import UNSIGNED, element_type, mlir_type, shape_of
@@ -86,11 +93,43 @@ def conv(node: Node) -> Results:
 
 
 @contrib("QLinearAdd", needs=(0, 1, 3, 4, 6), most=8)
+def qlinear_add(node: Node) -> Results:
+    """Operands: a, scale, zero, b, scale, zero, result's scale, zero.
+
+    a * ratio + (b * ratio + shift), with all zero points in the shift. onnxruntime may round a
+    product and a sum at once, as its processor can: near ties, one result in a thousand differs.
+    """
+    ratios = [_ratio(_scalar(node, index), _scalar(node, 6)) for index in (1, 4)]
+    zeros = [cast(_scalar(node, index, node[0]), F32) for index in (2, 5, 7)]
+    shares = [graph.MulOp(*pair).result for pair in zip(ratios, zeros, strict=False)]
+    total = graph.SubOp(zeros[2], graph.AddOp(*shares).result).result
+    for operand, ratio in ((node[3], ratios[1]), (node[0], ratios[0])):
+        product = graph.MulOp(cast(widened(operand, None), F32), ratio).result
+        total = graph.AddOp(product, total).result
+    return rounded_once(total, None, element_type(node[0]))
+
+
 @contrib("QLinearMul", needs=(0, 1, 3, 4, 6), most=8)
-def qlinear_binary(node: Node) -> Results:
+def qlinear_mul(node: Node) -> Results:
     """Operands: a, scale, zero, b, scale, zero, result's scale, zero."""
-    op = {"QLinearAdd": graph.AddOp, "QLinearMul": graph.MulOp}[node.proto.op_type]
-    return _rounded(node, op(_real(node, 0), _real(node, 3)).result, 6, node[0])
+    factors = [widened(node[k], _scalar(node, k + 2, node[k])) for k in (0, 3)]
+    both = graph.MulOp(_scalar(node, 1), _scalar(node, 4)).result
+    product = cast(graph.MulOp(*factors).result, F32)
+    value = graph.MulOp(product, _ratio(both, _scalar(node, 6))).result
+    return rounded_once(value, _scalar(node, 7, node[0]), element_type(node[0]))
+
+
+def _scalar(node: Node, index: int, like: SSAValue | None = None) -> SSAValue:
+    """Return an operand of one element as a scalar; where it may be missing, 0 of a type."""
+    value = node.get(index)
+    if value is not None:
+        return reshaped(value, [])
+    assert like is not None, "scales are there"
+    return scalar_like(0, like)
+
+
+def _ratio(a: SSAValue, b: SSAValue) -> SSAValue:
+    return graph.DivOp(a, b).result
 
 
 @contrib("QLinearSigmoid", needs=(0, 1, 3), most=5)
@@ -106,15 +145,19 @@ def qlinear_leaky_relu(node: Node) -> Results:
 
 @contrib("QLinearSoftmax", needs=(0, 1, 3, 4), most=5, attrs="opset! axis")
 def qlinear_softmax(node: Node) -> Results:
-    """Along one axis, or, as before opset 13, along all from an axis on."""
+    """Along one axis, or, as before opset 13, along all from an axis on; times a whole number."""
     x, modern = _real(node, 0), node.attrs.int("opset") >= 13
-    axis = axis_in(node.attrs.int("axis", -1), rank_of(x))
+    axis = axis_in(node.attrs.int("axis", -1 if modern else 1), rank_of(x))
     if modern:
-        return _rounded(node, graph.SoftmaxOp(x, axis).result, 3, node[0])
-    rows = math.prod(shape_of(x)[:axis])
-    flat = reshaped(x, [rows, math.prod(shape_of(x)[axis:])])
-    y = reshaped(graph.SoftmaxOp(flat, 1).result, shape_of(x))
-    return _rounded(node, y, 3, node[0])
+        y = graph.SoftmaxOp(x, axis).result
+    else:
+        rows = math.prod(shape_of(x)[:axis])
+        flat = reshaped(x, [rows, math.prod(shape_of(x)[axis:])])
+        y = reshaped(graph.SoftmaxOp(flat, 1).result, shape_of(x))
+    scale = _scalar(node, 3)
+    steps = graph.FloorOp(graph.DivOp(scalar_like(1, scale), scale).result).result
+    value = graph.RoundOp(graph.MulOp(y, steps).result).result
+    return rounded_once(value, _scalar(node, 4, node[0]), element_type(node[0]))
 
 
 @contrib(
@@ -132,12 +175,23 @@ def qlinear_average_pool(node: Node) -> Results:
         "average",
         kernel=window.kernel,
         strides=window.strides,
-        pads=window.pads,
+        pads=_whole_pads(window, shape_of(x)) if node.attrs.flag("ceil_mode") else window.pads,
         dilations=window.dilations,
-        ceil_mode=node.attrs.flag("ceil_mode"),
         count_include_pad=node.attrs.flag("count_include_pad"),
     ).result
-    return _rounded(node, channels_last(y) if last else y, 3, node[0])
+    y = _ratio(channels_last(y) if last else y, _scalar(node, 3))
+    return rounded_once(y, _scalar(node, 4, node[0]), element_type(node[0]))
+
+
+def _whole_pads(window: Window, shape: Sequence[int]) -> list[int]:
+    """Return pads with which windows that begin inside are whole: all of one counts as padding."""
+    rank = len(window.kernel)
+    sizes = pool_shape(shape, window.kernel, window.strides, window.pads, window.dilations, True)
+    whole = list(window.pads)
+    for axis, (count, size) in enumerate(zip(sizes[2:], shape[2:], strict=True)):
+        end = (count - 1) * window.strides[axis] - window.pads[axis] + window.kernel[axis]
+        whole[rank + axis] = max(end - size, window.pads[rank + axis])
+    return whole
 
 
 @contrib("QLinearGlobalAveragePool", needs=5, attrs="channels_last")
@@ -147,8 +201,8 @@ def qlinear_global_average_pool(node: Node) -> Results:
     axes = list(range(1, rank - 1) if node.attrs.flag("channels_last") else range(2, rank))
     total = graph.ReduceOp(widened(x, reshaped(node[2], [])), "sum", axes, True).result
     count = math.prod(shape_of(x)[axis] for axis in axes)
-    scale = graph.DivOp(reshaped(node[1], []), scalar_like(count, node[1])).result
-    return _rounded(node, graph.MulOp(cast(total, F32), scale).result, 3, x)
+    wide = graph.MulOp(_scalar(node, 3), scalar_like(count, node[3])).result
+    return requantized(total, (_scalar(node, 1), scalar_like(1, wide), wide), _scalar(node, 4))
 
 
 @contrib("QLinearReduceMean", needs=(0, 1, 3), most=5, attrs="axes! keepdims!")

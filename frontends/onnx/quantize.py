@@ -70,6 +70,13 @@ def quantized(
     return _saturated(value, target)
 
 
+def rounded_once(value: SSAValue, zero: SSAValue | None, target: Attribute) -> SSAValue:
+    """Return saturate(round_half_even(value + zero)): at ties, an odd zero counts."""
+    if zero is not None:
+        value = graph.AddOp(value, cast(zero, element_type(value))).result
+    return _saturated(graph.RoundOp(value).result, target)
+
+
 def _saturated(value: SSAValue, target: Attribute) -> SSAValue:
     limits = iinfo(numpy_dtype(target))
     bounds = scalar_like(limits.min, value), scalar_like(limits.max, value)
