@@ -121,6 +121,10 @@ class Onnx:
     def content(self) -> Iterator[bytes | str]:
         yield "onnx"
         if isinstance(self.source, Path):
+            if self.source.is_dir():
+                from nn_opt.frontends.onnx import read_model
+
+                read_model(self.source)  # which says what is in it
             yield file_digest(self.source)
         elif isinstance(self.source, bytes):
             yield self.source

@@ -14,6 +14,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
+from nn_opt.frontends.onnx.foreign import Kind, of_folder, seems
 from nn_opt.frontends.onnx.lists import with_stacked_lists
 from nn_opt.frontends.onnx.structure import (
     check_structure,
@@ -90,6 +91,8 @@ def _read_file(path: Path) -> Model:
             state = os.fstat(file.fileno())
             mapped = stat.S_ISREG(state.st_mode) and state.st_size  # else a pipe, say
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped else file.read()
+    except IsADirectoryError:
+        raise _refused(Model(ModelProto(), str(path), None), of_folder(path)) from None
     except OSError as error:
         raise DiagnosticError(f"{path}: error: cannot read the model: {error.strerror}") from None
     return _parse(data, str(path), path.resolve().parent)
@@ -100,12 +103,20 @@ def _parse(data: bytes | mmap.mmap, label: str, folder: Path | None) -> Model:
     try:
         model.proto.ParseFromString(cut_weights(memoryview(data), model.weights))
     except (DecodeError, Malformed):
+        if kind := seems(data):
+            raise _refused(model, kind) from None
         raise model.error(
             f"not an ONNX model, or a truncated one ({len(data)} bytes)",
             hint="an ONNX file is a serialised ModelProto, with graphs at most 32 deep in each"
             " other; download or export it again",
         ) from None
+    if not model.proto.HasField("graph") and (kind := seems(data)):
+        raise _refused(model, kind)
     return _with_graph(model)
+
+
+def _refused(model: Model, kind: Kind) -> DiagnosticError:
+    return model.error(f"not an ONNX model: {kind.said}", hint=kind.hint)
 
 
 def _with_graph(model: Model) -> Model:

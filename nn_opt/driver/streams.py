@@ -48,6 +48,13 @@ def drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
+def _guess(content: bytes) -> str:
+    from nn_opt.frontends.onnx.foreign import seems  # with what reads models, which text can spare
+
+    kind = seems(content)
+    return f"{kind.said}; {kind.hint}" if kind else _MODELS
+
+
 def decode(content: bytes, filename: str) -> str:
     """Return the text of a file without the mark that some editors put at its start.
 
@@ -58,7 +65,7 @@ def decode(content: bytes, filename: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
-        hint = "iconv -f UTF-16 -t UTF-8 makes it so" if content[:2] in _UTF16 else _MODELS
+        hint = "iconv -f UTF-16 -t UTF-8 makes it so" if content[:2] in _UTF16 else _guess(content)
         problem = f"{filename}:{line}:{column}: error: this is no UTF-8 text\n  hint: {hint}"
         raise DiagnosticError(problem) from error
     zero = text.find("\0")

@@ -1,4 +1,4 @@
-// RUN: printf junk > %t.onnx
+// RUN: printf '\377\376\375\374' > %t.onnx
 // RUN: not nn-opt %t.onnx 2>&1 | filecheck %s
 
 // CHECK:      error: not an ONNX model, or a truncated one (4 bytes)
