@@ -87,7 +87,8 @@ multiply half floats.
   `--recognize-block-weights` makes its product one operation, `graph.block_matmul`, which unpacks
   and scales numbers in registers. No copy in f32 exists, neither at compile time nor at run time.
   Where columns come in panels, its zero point is subtracted once a block, so that an infinite
-  factor gives NaN in all columns, not only in those where its weight is 0.
+  factor gives NaN in all columns, not only in those where its weight is 0. So does onnxruntime's
+  MatMulNBits with `accuracy_level` 4, which makes factors bytes; with 0, infinities stay.
   Other numbers of few bits are unpacked where they are read; only weights of convolutions become
   f32 when a model is compiled.
 
