@@ -18,7 +18,8 @@ class ConvertTensorToLoopPass(ModulePass):
     """Needs: tensor. Leaves: loop, arith, math, func. Order: before any schedule.
 
     Every function takes its results' buffers after its arguments and returns nothing; its
-    attribute `num_outputs` says how many there are.
+    attribute `num_outputs` says how many there are. A scan's state is written in place where a step
+    changes one element a row, which `select(axis == index, value, what was there)` says.
     """
 
     name = "convert-tensor-to-loop"

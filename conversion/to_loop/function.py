@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.conversion.to_loop.nest import Nest, Number
+from nn_opt.conversion.to_loop.updates import Update, find_updates
 from nn_opt.dialects import loop, tensor
 from nn_opt.ir.diagnostics import complaint
 from nn_opt.ir.literals import scalar_attr
@@ -97,6 +98,7 @@ class Converter:
     places: dict[Operation, list[SSAValue]] = field(
         default_factory=dict[Operation, list[SSAValue]]
     )  # of each part of a join
+    updates: dict[Operation, Update] = field(default_factory=dict[Operation, Update])
 
     def fill(self, old: Block, new: Block, wanted: Sequence[tuple[SSAValue, SSAValue]]) -> None:
         """Move the work of `old` to the end of `new`, each wanted value into its buffer."""
@@ -177,7 +179,8 @@ class Converter:
         assert isinstance(op, tensor.ComputeOp)
         stage = self.unique(op.stage.data)
         targets = [self.place(result, stage, new) for result in op.result]
-        nest = Nest(op, stage, targets, self.buffers, self.scalars).build()
+        maker, update = Nest(op, stage, targets, self.buffers, self.scalars), self.updates.get(op)
+        nest = maker.build() if update is None else update.build(maker)
         for inner in nest.walk():
             _located(inner, op)
         new.add_op(nest)
@@ -251,6 +254,11 @@ class Converter:
         last = old.last_op
         assert last is not None
         self.buffers |= zip(old.args, states, strict=False)
+        updates = find_updates(scan)
+        self.updates |= updates
+        for value, state in zip(last.operands, states, strict=False):
+            if value.owner in updates:
+                self.buffers[value] = state
         for argument, source in zip(old.args[len(states) :], scanned, strict=True):
             if argument.uses:  # nothing may read what only says how many steps there are
                 self.buffers[argument] = step_view(source, time, scan)

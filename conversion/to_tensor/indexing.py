@@ -12,18 +12,12 @@ from xdsl.ir.affine import AffineExpr
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
 from nn_opt.conversion.to_tensor.lowering import OF_BITS, Lowering
 from nn_opt.conversion.to_tensor.scalar import I64, INDEX, Number, Scalar, is_unsigned, working
+from nn_opt.conversion.to_tensor.updates import position, scatter_lines, scatter_slices
 from nn_opt.dialects import graph
 from nn_opt.dialects.tensor import identity_of
 from nn_opt.ir.types import shape_of
 
 NOWHERE = -(1 << 31)  # an index that names no element, counted from either end
-
-
-def position(index: Scalar, size: int) -> Scalar:
-    """Return a data-dependent index, counted from the end if negative, never out of bounds."""
-    index = index.cast(INDEX)
-    wrapped = index.compare("lt", 0).select(index + size, index)
-    return wrapped.maximum(0).minimum(size - 1)
 
 
 def convert_gather(k: Lowering, op: graph.GatherOp) -> Array:
@@ -72,12 +66,16 @@ Update = Callable[[Body, Sequence[AffineExpr], Index], Scalar]
 
 
 def convert_scatter_nd(k: Lowering, op: graph.ScatterNDOp) -> Array:
-    """Each element looks through all updates for those that name it: the last one wins."""
+    """One update after the other. With many threads, each element looks through all updates for
+    those that name it: the last one wins.
+    """
     x, indices, updates = k.array(op.x), k.array(op.indices), k.array(op.updates)
     depth = indices.shape[-1]
     count = math.prod(indices.shape[:-1])
     rows = k.view(indices, [count, depth])
     slices = k.view(updates, [count, *x.shape[depth:]])
+    if not k.parallel and count and 0 not in x.shape:
+        return scatter_slices(k, x, rows, slices, op.reduction.data)
 
     def hit(b: Body, place: Sequence[AffineExpr], u: AffineExpr) -> Scalar:
         result: Scalar | None = None
@@ -94,9 +92,15 @@ def convert_scatter_nd(k: Lowering, op: graph.ScatterNDOp) -> Array:
 
 
 def convert_scatter_elements(k: Lowering, op: graph.ScatterElementsOp) -> Array:
-    """Each element looks through the updates of its line along the axis: the last one wins."""
+    """One update of each line along the axis after the other. With many threads, or on lines that
+    the updates leave alone, each element looks through the updates: the last one wins.
+    """
     x, indices, updates = k.array(op.x), k.array(op.indices), k.array(op.updates)
     axis = op.axis.value.data % x.rank
+    others = zip(x.shape, indices.shape, strict=True)
+    if not k.parallel and 0 not in (*x.shape, *indices.shape):
+        if all(own == named for at, (own, named) in enumerate(others) if at != axis):
+            return scatter_lines(k, x, indices, updates, axis, op.reduction.data)
 
     def line(place: Sequence[AffineExpr], u: Index) -> list[Index]:
         return [*place[:axis], u, *place[axis + 1 :]]

@@ -18,9 +18,14 @@ I32 = IntegerType(32)  # of a place in a row
 
 @dataclass(frozen=True)
 class Keys:
-    """Integers [rows.., n] that ascend in the wanted order; of equal ones, the first is first."""
+    """Integers [rows.., n] that ascend in the wanted order; of equal ones, the first is first.
+
+    Only the lowest bits differ, `bits` of them, among which the highest one is a sign if `signed`.
+    """
 
     array: Array
+    bits: int
+    signed: bool = True
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -35,7 +40,7 @@ class Keys:
         return self.array.dtype
 
     @property
-    def bits(self) -> int:
+    def width(self) -> int:
         return width(self.type)
 
     @property

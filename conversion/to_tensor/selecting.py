@@ -30,14 +30,18 @@ def is_few(keys: Keys, count: int, parallel: bool) -> bool:
     """
     if parallel:
         return count <= FEW_STEPS and 2 * count < keys.size + count
+    return selecting(keys, count) < sorting(keys.size, count)
+
+
+def selecting(keys: Keys, count: int) -> float:
+    """Return the cost of finding so many one by one, in comparisons of vectors."""
     parts, length = _cut(keys.size)
-    lanes = LANES if keys.bits == 32 else LANES // 2
-    step = STEP + 2 * (parts + length) / lanes
-    return count * step < _sorting(keys.size, count)
+    lanes = LANES if keys.width == 32 else LANES // 2
+    return count * (STEP + 2 * (parts + length) / lanes)
 
 
-def _sorting(size: int, count: int) -> float:
-    """Return the cost of the other ways."""
+def sorting(size: int, count: int) -> float:
+    """Return the cost of counting, or of merging runs."""
     levels = max(0, (min(size, count) - 1).bit_length() - 6)
     if size <= 256:
         return 2 * size * size / LANES

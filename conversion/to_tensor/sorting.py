@@ -1,15 +1,18 @@
 """Orders: integers that sort as the elements do, and the ways to sort those.
 
 Few of many are found one by one (selecting.py). Short rows are sorted by counting, for each
-element, those before it; long rows so in runs, which are then merged two by two. For many threads a
-bitonic network takes the place of merging, in which each element waits for the one before.
+element, those before it; a few long rows by their digits (digits.py); many so in runs, which are
+then merged two by two. For many threads a bitonic network takes the place of both, in which each
+element waits for the one before, and two kinds of elements are found by halving (halves.py).
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import Float64Type
+from xdsl.dialects.builtin import AnyFloat, Float64Type
 
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
+from nn_opt.conversion.to_tensor.digits import are_digits_less_work, sort_by_digits
+from nn_opt.conversion.to_tensor.halves import halves
 from nn_opt.conversion.to_tensor.keys import I32, Keys, comes_before, place_of, sortable
 from nn_opt.conversion.to_tensor.lowering import Lowering
 from nn_opt.conversion.to_tensor.merging import merge_runs, sort_by_network
@@ -18,6 +21,7 @@ from nn_opt.conversion.to_tensor.scalar import (
     INDEX,
     Scalar,
     constant,
+    is_unsigned,
     width,
     working,
 )
@@ -48,13 +52,17 @@ def _sorted(k: Lowering, keys: Keys, count: int) -> Array:
     """Return the first `count` places of each row in order."""
     size = keys.size
     levels = (size - 1).bit_length()
+    if k.parallel and keys.bits == 1:
+        return halves(k, keys, count)
+    if not k.parallel and are_digits_less_work(keys, count):
+        return sort_by_digits(k, keys, count)
     if is_few(keys, count, k.parallel):
         return one_by_one(k, keys, count)
-    if size <= LONG[keys.bits]:
+    if size <= LONG[keys.width]:
         return _by_counting(k, keys, count)
     if k.parallel:
         return sort_by_network(k, keys.array, keys.most, levels, count)
-    return merge_runs(k, *_sorted_runs(k, keys, min(count, RUN[keys.bits])), count)
+    return merge_runs(k, *_sorted_runs(k, keys, min(count, RUN[keys.width])), count)
 
 
 def _keys(k: Lowering, x: Array, axis: int, descending: bool) -> Keys:
@@ -68,7 +76,11 @@ def _keys(k: Lowering, x: Array, axis: int, descending: bool) -> Keys:
 
     rows = [size for at, size in enumerate(x.shape) if at != axis]
     shape = [*rows, x.shape[axis]]
-    return Keys(k.compute("argsort.keys", shape, I64 if long else I32, formula))
+    keys = k.compute("argsort.keys", shape, I64 if long else I32, formula)
+    bits = width(number)
+    if isinstance(number, AnyFloat) or bits >= 32:
+        return Keys(keys, width(keys.dtype))
+    return Keys(keys, bits, signed=not is_unsigned(number))
 
 
 def _by_counting(k: Lowering, keys: Keys, count: int) -> Array:
@@ -92,7 +104,7 @@ def _by_counting(k: Lowering, keys: Keys, count: int) -> Array:
 
 def _sorted_runs(k: Lowering, keys: Keys, count: int) -> tuple[Array, Array]:
     """Return the keys and places [rows.., runs, count] of a row cut in runs, each sorted."""
-    length = RUN[keys.bits]
+    length = RUN[keys.width]
     runs = -(-keys.size // length)
     runs = 1 << (runs - 1).bit_length()
     shape = [*keys.rows, runs, length]
@@ -101,7 +113,7 @@ def _sorted_runs(k: Lowering, keys: Keys, count: int) -> tuple[Array, Array]:
     def padded(b: Body) -> Scalar:
         return b.element(keys.array, [*b.par[:-2], b.par[-2] * length + b.par[-1]], keys.most)
 
-    cut = Keys(k.compute("argsort.cut", shape, keys.type, padded))
+    cut = Keys(k.compute("argsort.cut", shape, keys.type, padded), keys.bits, keys.signed)
     inner = _by_counting(k, cut, count)
 
     def at(b: Body) -> list[Index]:

@@ -57,19 +57,15 @@ def running_count(mask: SSAValue) -> SSAValue:
     return graph.CumSumOp(cast(mask, I32), 0).result
 
 
-def held(mask: SSAValue, size: int | None = None) -> tuple[SSAValue, SSAValue]:
-    """Return the first `size` places where a vector of bools holds, the last one again and again
-    where there are no more, and how many there are, as a vector of one element.
+def held(mask: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Return the places where a vector of bools holds, then all others, and how many hold, as a
+    vector of one element.
     """
     count = shape_of(mask)[0]
-    size = count if size is None else size
     if not count:
         return constant(np.zeros(0, np.int64)), constant(np.zeros(1, np.int64))
-    sums = running_count(mask)
-    wanted = constant(np.arange(1, size + 1, dtype=np.int32))
-    places = graph.SearchSortedOp(sums, wanted).result
-    last = scalar_like(count - 1, places)
-    return graph.MinimumOp(places, last).result, cast(part(sums, count - 1, 1), I64)
+    places = graph.ArgSortOp(mask, descending=True).result
+    return places, cast(graph.ReduceOp(cast(mask, I32), "sum", [0], True).result, I64)
 
 
 def single(value: SSAValue, what: str) -> SSAValue:
@@ -83,9 +79,11 @@ def coordinates(places: SSAValue, shape: Sequence[int]) -> list[SSAValue]:
     """Return the index along each axis of places in row-major order."""
     found: list[SSAValue] = []
     for axis, size in enumerate(shape):
-        step = scalar_like(math.prod(shape[axis + 1 :]), places)
-        index = graph.DivOp(places, step).result
-        found.append(graph.ModOp(index, scalar_like(max(size, 1), places)).result)
+        step = math.prod(shape[axis + 1 :])
+        index = graph.DivOp(places, scalar_like(step, places)).result if step != 1 else places
+        if axis:
+            index = graph.ModOp(index, scalar_like(max(size, 1), places)).result
+        found.append(index)
     return found
 
 

@@ -7,7 +7,9 @@ import pytest
 from random_arrays import F16, F32, I32, I64, U8, normal, whole
 from single_op import assert_equal, convert, module_of
 
-from nn_opt.dialects import graph
+from nn_opt.conversion.tensor_to_loop import ConvertTensorToLoopPass
+from nn_opt.dialects import graph, loop
+from nn_opt.ir.parsing import make_context
 
 X = (2, 3, 4, 5)
 
@@ -124,6 +126,22 @@ def test_scatters_take_repeated_indices_in_order(reduction, dtype):
             indices,
             updates[:3, :4],
         )
+
+
+@pytest.mark.parametrize("dtype", [F32, U8, F16, np.bool_])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scatters_along_whole_lines(axis, reduction, dtype):
+    x = (normal(4, 5) * 9).astype(np.int8).astype(dtype)
+    shape = (3, 5) if axis == 0 else (4, 3)
+    updates = (normal(*shape, seed=1) * 3).astype(np.int8).astype(dtype)
+    indices = whole(-4, 4, *shape)
+    build = lambda *xs: graph.ScatterElementsOp(*xs, axis, reduction)  # noqa: E731
+    assert_equal(build, x, indices, updates)
+    module = convert(module_of(build, x, indices, updates))
+    ConvertTensorToLoopPass().apply(make_context(), module)
+    copies = [op for op in module.walk() if isinstance(op, loop.CopyOp)]
+    assert not any(isinstance(copy.parent_op(), loop.ForOp) for copy in copies)
 
 
 def test_scatters_of_nothing():

@@ -31,6 +31,30 @@ def test_orders(dtype, size, count):
     assert_equal(lambda x: graph.ArgSortOp(x, 1, count, descending=True), x)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "descending"),
+    [(F32, True), (I64, False), (np.int8, True), (np.uint8, False), (np.int16, False), ("?", True)],
+)
+def test_orders_by_digits(dtype, descending):
+    x = normal(400, dtype=F64) * 99
+    x[::7] = np.nan if dtype is F32 else -0.0
+    x = x.astype(np.uint8 if dtype is np.uint8 else dtype)
+    module = convert(module_of(lambda x: graph.ArgSortOp(x, 0, descending=descending), x))
+    assert "argsort.counted" in str(module)
+    assert_equal(lambda x: graph.ArgSortOp(x, 0, descending=descending), x)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("kind", ["some", "none", "all"])
+def test_two_kinds_of_elements_by_many_threads(kind, descending):
+    x = {"some": normal(2, 90) > 0.5, "none": np.zeros((2, 90), "?"), "all": np.ones((2, 90), "?")}
+    module = module_of(lambda x: graph.ArgSortOp(x, 1, 80, descending=descending), x[kind])
+    module.attributes["nn.target"] = StringAttr("opencl")
+    (expected,) = run(module, [x[kind]])
+    convert(module)
+    np.testing.assert_array_equal(run(module, [x[kind]])[0], expected)
+
+
 @pytest.mark.parametrize("dtype", [F32, I64])
 @pytest.mark.parametrize("count", [3, 270])
 def test_orders_by_many_threads(dtype, count):

@@ -21,6 +21,7 @@ def orders() -> Iterator[Program]:
     for dtype in DTYPES:
         x = noise(dtype, 2, 20)
         yield one(dtype, "argsort", lambda x: graph.ArgSortOp(x, 1, 12, descending=True), x)
+        yield one(dtype, "argsort", graph.ArgSortOp, noise(dtype, 1, 300))  # by digits
         image = noise(dtype, 1, 2, 4, 5)
         yield one(
             dtype,
