@@ -12,6 +12,15 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+class OutOfRange(ValueError):
+    """An input, by name, is to hold places on an axis of a size, and holds something else."""
+
+    def __init__(self, problem: str, name: str, size: int) -> None:
+        super().__init__(problem)
+        self.name = name
+        self.size = size
+
+
 class Named(Protocol):
     """An input."""
 
@@ -44,7 +53,7 @@ def check_indices(
 ) -> None:
     """Look at the least and the greatest of each input that is an index: a microsecond for few.
 
-    Raises: ValueError naming the input and what it holds.
+    Raises: OutOfRange naming the input and what it holds.
     """
     for known in ranges:
         array = arrays[known.input]
@@ -54,7 +63,8 @@ def check_indices(
             continue
         size = known.size  # `argmax` takes a quarter of the time of `max`
         if array.item(array.argmax()) >= size or array.item(array.argmin()) < -size:
-            raise ValueError(_problem(infos[known.input].name, known, array))
+            name = infos[known.input].name
+            raise OutOfRange(_problem(name, known, array), name, size)
 
 
 def _slices(known: IndexRange) -> tuple[slice, ...]:

@@ -16,7 +16,8 @@ from nn_opt.driver.models import fail
 from nn_opt.runtime.manifest import TensorInfo
 
 Array = NDArray[Any]
-# Integers are mostly indices, kinds or masks: the random ones stay valid for nearly all models.
+# Integers are mostly indices, kinds or masks: the random ones stay valid for nearly all models;
+# what is an index of fewer elements is told when the model runs.
 _FEW, _SOME = 2, 10
 _MOST_BYTES = 1 << 33  # of one input; its values are made in float64
 

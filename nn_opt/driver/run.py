@@ -29,6 +29,7 @@ from nn_opt.driver.models import (
 )
 from nn_opt.driver.peers import PEERS, make_peer, relative_error
 from nn_opt.driver.value_text import parse_values
+from nn_opt.runtime.index_ranges import OutOfRange
 from nn_opt.runtime.model import Model
 
 if TYPE_CHECKING:
@@ -95,9 +96,22 @@ def _compile_and_run(
     model = _compile(options, options.precision)
     inputs = random_inputs(model.inputs, given, options.seed)
     try:
-        return model, inputs, model.run(inputs)
+        return model, inputs, _first_run(model, inputs, given)
     except (ValueError, TypeError, MemoryError) as error:
         fail(f"error: {error}")
+
+
+def _first_run(
+    model: Model, inputs: dict[str, Array], given: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Run on inputs; random ones that are indices are brought into their range, once known."""
+    while True:
+        try:
+            return model.run(inputs)
+        except OutOfRange as error:
+            if error.name in given or error.name not in inputs or not error.size:
+                raise
+            inputs[error.name] %= error.size
 
 
 def _compile(options: Namespace, precision: str) -> Model:

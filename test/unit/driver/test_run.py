@@ -282,3 +282,22 @@ def test_a_linker_that_fails(model, tmp_path, capsys, monkeypatch):
     assert nn_compile([model, "--dim", "N=1", "-o", str(file)]) == 1
     assert "false cannot link net.so:" in capsys.readouterr().err
     assert not file.exists()
+
+
+def test_random_indices_are_in_range_and_given_ones_are_looked_at(tmp_path, capsys):
+    node = helper.make_node("Gather", ["w", "places"], ["y"], name="embed")
+    graph = helper.make_graph(
+        [node],
+        "lookup",
+        [helper.make_tensor_value_info("places", TensorProto.INT64, ["N"])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 8])],
+        [numpy_helper.from_array(WEIGHT[:2], "w")],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    path = str(tmp_path / "lookup.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), path)
+    assert nn_run([path, "--dim", "N=40", "--repeat", "1"]) == 0
+    np.save(tmp_path / "places.npy", np.int64([0, 1, 2]))
+    assert nn_run([path, "--input", f"places={tmp_path}/places.npy"]) == 1
+    said = "input 'places' holds 2 at [2], but node 'embed' takes indices from -2 to 1"
+    assert said in capsys.readouterr().err
