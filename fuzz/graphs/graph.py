@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
@@ -36,6 +36,12 @@ class Graph:
     runtime_knowns: bool = True
     strange: bool = True  # NaN, infinities, ends of types
     empty: bool = True  # sizes of 0
+    versions: Mapping[str, int] = field(default_factory=lambda: DOMAINS)  # of operator sets
+
+    @property
+    def opset(self) -> int:
+        """The version of ai.onnx."""
+        return self.versions[""]
 
     def pick(self, items: Sequence[Item]) -> Item:
         """Draw one of some."""
@@ -138,7 +144,7 @@ class Graph:
         read = list(dict.fromkeys([n for n in (*operands, *captured) if n]))
         kind = self.dtype(read[0]) if read else ""
         try:
-            results = step(node, self.values, how, read)
+            results = step(node, self.values, how, read, self.versions)
             if any(value.array.size > 2 * MOST_ELEMENTS for value in results):
                 raise Unsure(f"{op_type}: large")
         except Unsure as reason:
@@ -165,7 +171,7 @@ class Graph:
             [_info(name, self.values[name], sizes=False) for name in ends],
             [numpy_helper.from_array(self.weights[name], name) for name in used],
         )
-        opsets = [helper.make_opsetid(domain, version) for domain, version in DOMAINS.items()]
+        opsets = [helper.make_opsetid(domain, version) for domain, version in self.versions.items()]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
 
@@ -202,6 +208,7 @@ def schema_types(op_type: str, parameter: str = "T", domain: str = "") -> tuple[
 
 Recipe = Callable[[Graph, str], object]
 RECIPES: dict[str, Recipe] = {}
+OLD: dict[str, Recipe] = {}  # forms that older versions have
 
 
 def recipe(*names: str) -> Callable[[Recipe], Recipe]:
@@ -209,6 +216,16 @@ def recipe(*names: str) -> Callable[[Recipe], Recipe]:
 
     def register(function: Recipe) -> Recipe:
         RECIPES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def old(*names: str) -> Callable[[Recipe], Recipe]:
+    """Let a function make nodes of operators as they were in older versions of ai.onnx."""
+
+    def register(function: Recipe) -> Recipe:
+        OLD.update(dict.fromkeys(names, function))
         return function
 
     return register

@@ -17,13 +17,16 @@ from onnx import (
     NodeProto,
     TensorProto,
     ValueInfoProto,
+    checker,
     defs,
     helper,
     numpy_helper,
     shape_inference,
 )
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.ops import load_op
 
+from fuzz.graphs.distrust import COARSE, DISTRUST, NEVER_EMPTY
 from fuzz.graphs.numbers import FLOAT8, Array, is_float
 
 OPSET, CONTRIB, ML = 28, "com.microsoft", "ai.onnx.ml"
@@ -38,20 +41,6 @@ UNITS = {"float32": 256, "float64": 4096, "float16": 8, "bfloat16": 8}
 ABSOLUTE = 1e-7  # as in ONNX's suite
 # An error of the inputs that grows to more than this is no longer told from a wrong result.
 MOST_UNITS = 64
-# Where an oracle is not the standard: (who, operator) -> why.
-DISTRUST: dict[tuple[str, str], str] = {
-    ("reference", "RNN"): "ignores sequence_lens, clip and activations",
-    ("reference", "GRU"): "ignores sequence_lens, clip and activations",
-    ("reference", "LSTM"): "ignores sequence_lens, clip and activations",
-    ("reference", "GlobalMaxPool"): "keeps an axis too many",
-    ("reference", "LpPool"): "counts what lies beyond the end with ceil_mode",
-    ("reference", "LRN"): "goes over the batch where channels are meant",
-}
-# onnxruntime ends the process for these if there is nothing to average; its own operators leave
-# the sums of nothing unwritten.
-NEVER_EMPTY = ("InstanceNormalization", "GroupNormalization", "BatchNormalization", "Unique")
-# Formulas whose constants are float32 in ONNX, or in its reference, also for float64.
-COARSE = ("HardSwish", "Erf", "Gelu", "Swish", "Mish", "Selu", "Attention", "Resize")
 # Where the model that onnxruntime runs is left: it is what ended the process, if that ends.
 WATCHED: list[Path] = []
 ASKED = "asked.onnx"
@@ -88,35 +77,41 @@ class Unsure(Exception):
 
 
 def model_of(
-    nodes: Sequence[NodeProto], ins: Mapping[str, Array], outs: list[Any], opset: int = OPSET
+    nodes: Sequence[NodeProto],
+    ins: Mapping[str, Array],
+    outs: list[Any],
+    versions: Mapping[str, int] = DOMAINS,
 ) -> ModelProto:
     """Return a model whose inputs are all weights."""
     weights = [numpy_helper.from_array(array, name) for name, array in ins.items()]
     graph = helper.make_graph(nodes, "node", [], outs, weights)
-    versions = DOMAINS | {"": opset}
     opsets = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
 
-def by_onnxruntime(node: NodeProto, ins: Mapping[str, Array]) -> list[Array] | None:
+def by_onnxruntime(
+    node: NodeProto, ins: Mapping[str, Array], versions: Mapping[str, int] = DOMAINS
+) -> list[Array] | None:
     """Return the outputs by onnxruntime, or None if it cannot run the node."""
     if ("onnxruntime", node.op_type) in DISTRUST:
         return None
     if any(array.size == 0 for array in ins.values()):
-        if node.op_type in NEVER_EMPTY or node.domain == CONTRIB:
+        if node.op_type in NEVER_EMPTY or node.domain in (CONTRIB, ML):
             return None
-    found = _by_onnxruntime(node, ins, OPSET)
+    found = _by_onnxruntime(node, ins, versions)
     if found is None and not node.domain:
-        if defs.get_schema(node.op_type, OPSET).since_version == WIDENED:
-            return _by_onnxruntime(node, ins, BEFORE)
+        if defs.get_schema(node.op_type, versions[""]).since_version == WIDENED:
+            return _by_onnxruntime(node, ins, {**versions, "": BEFORE})
     return found
 
 
-def _by_onnxruntime(node: NodeProto, ins: Mapping[str, Array], opset: int) -> list[Array] | None:
+def _by_onnxruntime(
+    node: NodeProto, ins: Mapping[str, Array], versions: Mapping[str, int]
+) -> list[Array] | None:
     names = [name for name in node.output if name]
     outs = [helper.make_empty_tensor_value_info(name) for name in names]
     try:
-        model = model_of([node], ins, outs, opset)
+        model = model_of([node], ins, outs, versions)
         for folder in WATCHED:
             (folder / ASKED).write_bytes(model.SerializeToString())
         session = _session(model)
@@ -125,7 +120,7 @@ def _by_onnxruntime(node: NodeProto, ins: Mapping[str, Array], opset: int) -> li
         ]
         if all(kind in NUMPY_KNOWS for kind in kinds):
             return [np.asarray(array) for array in session.run(None, {})]
-        return _through_casts(node, ins, names, kinds)
+        return _through_casts(node, ins, names, kinds, versions)
     except Exception:  # any: another oracle may know
         return None
 
@@ -136,7 +131,11 @@ def _session(model: ModelProto) -> onnxruntime.InferenceSession:
 
 
 def _through_casts(
-    node: NodeProto, ins: Mapping[str, Array], names: list[str], kinds: list[str]
+    node: NodeProto,
+    ins: Mapping[str, Array],
+    names: list[str],
+    kinds: list[str],
+    versions: Mapping[str, int],
 ) -> list[Array]:
     """Return outputs of types that NumPy lacks: cast in the model, and back."""
     nodes, outs = [node], list[str]()
@@ -148,7 +147,7 @@ def _through_casts(
             outs[-1] = f"{name} as numbers"
             nodes.append(helper.make_node("Cast", [name], [outs[-1]], to=to))
     infos = [helper.make_empty_tensor_value_info(name) for name in outs]
-    found = _session(model_of(nodes, ins, infos)).run(None, {})
+    found = _session(model_of(nodes, ins, infos, versions)).run(None, {})
     types = [_named(kind) for kind in kinds]
     return [np.asarray(a).astype(t) for a, t in zip(found, types, strict=True)]
 
@@ -162,8 +161,34 @@ def _named(kind: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, word, word))
 
 
+def whole_by_onnxruntime(model: ModelProto, inputs: Mapping[str, Array]) -> list[Array] | None:
+    """Return the outputs of a whole model, or None if it does not run."""
+    if any(array.size == 0 for array in inputs.values()):
+        return None  # that may end the process
+    try:
+        return [np.asarray(array) for array in _session(model).run(None, dict(inputs))]
+    except Exception:  # any: the sizes may not fit
+        return None
+
+
+def _reference_has(node: NodeProto, version: int) -> bool:
+    """Return whether the reference has an operator as it was in a version."""
+    newest = defs.get_schema(node.op_type, DOMAINS[node.domain], node.domain).since_version
+    since = defs.get_schema(node.op_type, version, node.domain).since_version
+    if since == newest or node.domain:
+        return since == newest
+    try:
+        found = load_op(node.domain, node.op_type, version=version).__name__
+    except (RuntimeError, AssertionError):  # none of that version
+        return False
+    return found == f"{node.op_type}_{since}"
+
+
 def by_reference(
-    node: NodeProto, ins: Mapping[str, Array], wide: bool = True
+    node: NodeProto,
+    ins: Mapping[str, Array],
+    versions: Mapping[str, int] = DOMAINS,
+    wide: bool = True,
 ) -> list[Array] | None:
     """Return the outputs by ONNX's reference evaluator, or None if it cannot run the node.
 
@@ -175,12 +200,13 @@ def by_reference(
         return None  # it takes floors where the number of windows is a ceiling
     outs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
     try:
-        inferred = shape_inference.infer_shapes(model_of([node], ins, outs), data_prop=True)
+        model = model_of([node], ins, outs, versions)
+        inferred = shape_inference.infer_shapes(model, data_prop=True)
         if wide:
             ins = {n: a.astype(np.float32) if a.dtype.name in HALVES else a for n, a in ins.items()}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = ReferenceEvaluator(model_of([node], ins, outs)).run(None, {})
+            found = ReferenceEvaluator(model_of([node], ins, outs, versions)).run(None, {})
             arrays = [np.asarray(array) for array in found]
             pairs = list(zip(inferred.graph.output, arrays, strict=True))
             arrays = [_narrowed(info, array) if wide else array for info, array in pairs]
@@ -207,16 +233,46 @@ def _is_as_inferred(info: ValueInfoProto, array: Array) -> bool:
     return not kind.HasField("shape") or len(kind.shape.dim) == array.ndim
 
 
+def is_valid(node: NodeProto, ins: Mapping[str, Array], versions: Mapping[str, int]) -> bool:
+    """Return whether a version of ONNX allows a node: attributes, operands and their types."""
+    outs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
+    try:
+        defs.get_schema(node.op_type, versions[node.domain], node.domain)
+        model = model_of([node], ins, outs, versions)
+        if not any(attribute.HasField("g") for attribute in node.attribute):
+            checker.check_node(node, _context(versions))
+        shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+    except (defs.SchemaError, checker.ValidationError, shape_inference.InferenceError):
+        return False
+    return True
+
+
+def _context(versions: Mapping[str, int]) -> Any:
+    context = checker.C.CheckerContext()
+    context.ir_version, context.opset_imports = IR_VERSION, dict(versions)
+    return context
+
+
 def step(
-    node: NodeProto, values: Mapping[str, Value], how: str, read: Sequence[str]
+    node: NodeProto,
+    values: Mapping[str, Value],
+    how: str,
+    read: Sequence[str],
+    versions: Mapping[str, int] = DOMAINS,
 ) -> list[Value]:
     """Return what a node makes of values.
 
-    `how` is "exact", "local" for functions of single elements, "mixing" for sums and the like.
+    `how` is "exact", "local" for functions of single elements, "mixing" for sums and the like,
+    "unit" for integers of which either neighbour will do.
     Raises: Unsure.
     """
     ins = {name: values[name].array for name in read}
-    theirs = by_onnxruntime(node, ins), by_reference(node, ins, how != "exact")
+    old = node.domain in ("", ML) and versions[node.domain] < DOMAINS[node.domain]
+    if old and not is_valid(node, ins, versions):
+        raise Unsure(f"{node.op_type}: not of this version")
+    theirs = by_onnxruntime(node, ins, versions), None
+    if not old or (theirs[0] is None and _reference_has(node, versions[node.domain])):
+        theirs = theirs[0], by_reference(node, ins, versions, how != "exact")
     answers = [a for a in theirs if a and all(x.dtype.kind not in "OUSc" for x in a)]
     if not answers:
         raise Unsure(f"{node.op_type}: no oracle")
@@ -227,6 +283,7 @@ def step(
             raise Unsure(f"{node.op_type}: oracles disagree")
     if any(values[name].error is not None for name in read):
         ask = partial(by_reference, wide=how != "exact") if theirs[0] is None else by_onnxruntime
+        ask = partial(ask, versions=versions)
         _spread(node, values, read, made, ask)
     return made
 
@@ -243,7 +300,7 @@ def allowed(dtype: np.dtype[Any]) -> float:
 
 def _own_error(array: Array, ins: Mapping[str, Array], how: str, coarse: bool) -> Array | None:
     if how == "exact" or not is_float(array.dtype):
-        return None
+        return np.ones(array.shape) if how == "unit" else None
     floats = [a for a in ins.values() if is_float(a.dtype)]
     part = max(allowed(a.dtype) for a in (array, *floats) if a.dtype.name in (*UNITS,))
     part = max(part, 2**-22) if coarse else part
@@ -272,7 +329,8 @@ def mismatch(value: Value, got: Array) -> str | None:
     if want.shape != got.shape:
         return f"shape {list(got.shape)}, expected {list(want.shape)}"
     if not is_float(want.dtype):
-        wrong = want != got
+        apart = np.abs(want.astype(np.float64) - got.astype(np.float64))
+        wrong = want != got if value.error is None else apart > value.error
     else:
         with np.errstate(all="ignore"):
             a, b = want.astype(np.float64), got.astype(np.float64)

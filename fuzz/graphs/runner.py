@@ -1,7 +1,7 @@
 """Draws examples until a time is over; what is wrong is made small and saved.
 
-`python -m fuzz.graphs.runner SECONDS FOLDER SEED` prints its counts as JSON, a line for each
-batch. `last.onnx` in the folder is what runs now: after a crash, it is the finding.
+`python -m fuzz.graphs.runner SECONDS FOLDER SEED [FAMILY ...]` prints its counts as JSON, a line
+for each batch. `last.onnx` in the folder is what runs now: after a crash, it is the finding.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import onnxruntime
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from fuzz.graphs.examples import Example, examples
+from fuzz.graphs.examples import Example, examples, old_examples
 from fuzz.graphs.graph import FATES
 from fuzz.graphs.oracle import ASKED, WATCHED
 from fuzz.graphs.subject import WAYS, Finding, problem_of
@@ -29,8 +29,10 @@ from fuzz.graphs.subject import WAYS, Finding, problem_of
 BATCH = 100  # examples of a seed
 LIMIT = 60  # seconds of an example
 SHRINKING = 30  # seconds for a finding
-CHECKED = 4  # of so many examples, one runs after each pass
+TURNS = 4  # of so many examples, one runs after each pass, one in other files and sizes
 COUNTS: Counter[str] = Counter()
+# Examples of some of the recipes.
+FAMILIES = {"all": examples(), "old": old_examples()}
 
 
 class Found(Exception):
@@ -40,6 +42,7 @@ class Found(Exception):
 def main() -> None:
     """Draw until the time is over."""
     seconds, folder, first = float(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    wanted = sys.argv[4:] or list(FAMILIES)
     onnxruntime.set_default_logger_severity(4)
     warnings.simplefilter("ignore")  # of what the drawn models overflow
     WATCHED.append(folder)
@@ -47,7 +50,7 @@ def main() -> None:
     end, known = time.monotonic() + seconds, set[tuple[str, ...]]()
     number = first
     while time.monotonic() < end:
-        batch(number, folder, known, lambda: time.monotonic() > end)
+        batch(number, folder, known, lambda: time.monotonic() > end, wanted)
         number += 1
         print(json.dumps({"seed": number, "counts": COUNTS, "fates": _fates()}), flush=True)
 
@@ -63,7 +66,13 @@ def _fates() -> dict[str, int]:
     return found
 
 
-def batch(number: int, folder: Path, known: set[tuple[str, ...]], over: Callable[[], bool]) -> None:
+def batch(
+    number: int,
+    folder: Path,
+    known: set[tuple[str, ...]],
+    over: Callable[[], bool],
+    wanted: Sequence[str] = tuple(FAMILIES),
+) -> None:
     """Draw a batch; save what it finds, once for each kind of finding."""
     wrong: dict[bytes, tuple[float, Example, Finding]] = {}  # the models that fail: since when
     last: list[bytes] = []
@@ -72,13 +81,13 @@ def batch(number: int, folder: Path, known: set[tuple[str, ...]], over: Callable
     @settings(
         max_examples=BATCH, deadline=None, database=None, suppress_health_check=[*HealthCheck]
     )
-    @given(examples(), st.integers(1, CHECKED))
+    @given(st.one_of(*(FAMILIES[name] for name in wanted)), st.integers(1, TURNS))
     def look(example: Example, turn: int) -> None:
         content = example.model.SerializeToString()
         if content not in wrong:
             if _is_late(wrong) or (over() and not wrong):
                 return
-            finding = watched(example, WAYS if turn == CHECKED else WAYS[:2], folder)
+            finding = watched(example, ways_of(turn), folder)
             if finding is None or finding.key in known:
                 return
             wrong[content] = (time.monotonic(), example, finding)
@@ -92,6 +101,12 @@ def batch(number: int, folder: Path, known: set[tuple[str, ...]], over: Callable
         _, example, finding = wrong[last[0]]  # the smallest is run last
         known.add(finding.key)
         save(folder, example, finding)
+
+
+def ways_of(turn: int) -> tuple[str, ...]:
+    """Return the ways in which an example runs."""
+    more = {1: ("checked",), 2: ("disguised", "symbolic")}
+    return (*WAYS[:2], *more.get(turn, ()))
 
 
 def _is_late(wrong: dict[bytes, tuple[float, Example, Finding]]) -> bool:

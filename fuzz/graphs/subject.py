@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto
+from onnx import ModelProto, ValueInfoProto
 
 import nn_opt
+from fuzz.graphs.disguises import disguised as another_file
 from fuzz.graphs.examples import Example
-from fuzz.graphs.numbers import Array
-from fuzz.graphs.oracle import Value, mismatch
+from fuzz.graphs.numbers import Array, is_float
+from fuzz.graphs.oracle import Value, allowed, finite, mismatch, whole_by_onnxruntime
 from nn_opt.frontends.onnx import describe_inputs, import_model
-from nn_opt.frontends.onnx.evaluation import NeedsValue
+from nn_opt.frontends.onnx.evaluation import NeedsHost, NeedsValue
 from nn_opt.ir.target import set_target, target_named
 from nn_opt.reference import run
 
-WAYS = ("interpreted", "compiled", "checked")
+WAYS = ("interpreted", "compiled", "disguised", "symbolic", "checked")
+
+
+class Resized(Exception):
+    """A model computes something wrong for other sizes than its first."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ def module_of(example: Example) -> Any:
     inputs = example.inputs
     try:
         module = import_model(example.model, shapes={n: inputs[n].shape for n in names})
-    except NeedsValue:
+    except (NeedsValue, NeedsHost):
         return None
     return module, [inputs[name] for name in names]
 
@@ -62,6 +67,72 @@ def compiled(example: Example) -> dict[str, Array]:
     """Return what the compiled model computes."""
     model = nn_opt.compile(example.model, threads=1, cache=False)
     return dict(model.run(example.inputs))
+
+
+def symbolic(example: Example) -> dict[str, Array] | None:
+    """Run the model with no size known, first on inputs of other sizes if onnxruntime can.
+
+    Raises: Resized if what it computes for these is wrong.
+    """
+    model = ModelProto.FromString(example.model.SerializeToString())
+    sizes = {size for array in example.inputs.values() for size in array.shape}
+    if not sizes:
+        return None
+    for info in model.graph.input:
+        for dim, size in zip(info.type.tensor_type.shape.dim, sizes_of(info), strict=True):
+            dim.dim_param = f"size {size}"
+    compiled = nn_opt.compile(model, threads=1, cache=False)
+    for size in sorted(sizes):
+        _try_other(compiled, model, example, size)
+    return dict(compiled.run(example.inputs))
+
+
+def disguised(example: Example) -> dict[str, Array]:
+    """Return what another file of the same model computes."""
+    model, names = another_file(example.model, len(example.model.SerializeToString()))
+    inputs = {names.get(name, name): array for name, array in example.inputs.items()}
+    got = nn_opt.compile(model, threads=1, cache=False).run(inputs)
+    return {info.name: got[names.get(info.name, info.name)] for info in example.model.graph.output}
+
+
+def sizes_of(info: ValueInfoProto) -> list[int]:
+    """Return the sizes of an input."""
+    return [dim.dim_value for dim in info.type.tensor_type.shape.dim]
+
+
+def _try_other(compiled: Any, model: ModelProto, example: Example, size: int) -> None:
+    """Compare the model's results with onnxruntime's where one size is another one."""
+    inputs = dict[str, Array]()
+    for name, array in example.inputs.items():
+        shape = [other_than(size) if n == size else n for n in array.shape]
+        inputs[name] = np.resize(array, shape) if array.size else np.zeros(shape, array.dtype)
+    expected = whole_by_onnxruntime(model, inputs)
+    if expected is None:
+        return
+    try:
+        got = compiled.run(inputs)
+    except nn_opt.DiagnosticError:  # onnxruntime takes some sizes that do not go together
+        return
+    for info, want in zip(model.graph.output, expected, strict=True):
+        error = roughly(want, example.values[info.name])
+        found = mismatch(Value(want, error), np.asarray(got[info.name]))
+        if found:
+            raise Resized(f"{info.name}: {found}, where {size} is {other_than(size)}")
+
+
+def roughly(array: Array, like: Value) -> Array | None:
+    """Return by how much each number may be off that comes out of some nodes, like another one."""
+    if like.error is None:
+        return None
+    if not is_float(array.dtype):
+        return np.ones(array.shape)
+    most = float(np.abs(finite(array)).max(initial=1))
+    return np.full(array.shape, most * max(allowed(array.dtype), 2**-12))
+
+
+def other_than(size: int) -> int:
+    """Return another size."""
+    return size + 1 if size < 5 else size - 1
 
 
 def checked(example: Example) -> None:

@@ -64,7 +64,8 @@ def conv_transpose(g: Graph, op: str) -> None:
     given["dilations"] = g.pick([None, [g.whole(1, 2) for _ in sizes]])
     given["output_padding"] = g.pick([None, [g.whole(0, s - 1) for s in strides]])
     b = [g.operand(g.dtype(x), (g.shape(w)[1] * group,), "normal")] if g.flag() else []
-    g.add(op, [x, w, *b], "mixing", group=group, **given)
+    # NaN reaches some pixels between those of its window: taps of 0 make filters of one size.
+    g.add(op, [x, w, *b], "mixing", most=MOST, group=group, **given)
 
 
 @recipe("MaxPool", "AveragePool", "LpPool")

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from onnx.printer import to_text
 from simt_device import run_on_fibers
 
-from fuzz.graphs.examples import Example, examples, restored
+from fuzz.graphs.examples import Example, examples, old_examples, restored
 from fuzz.graphs.excluded import EXCLUDED
-from fuzz.graphs.graph import FATES, RECIPES
+from fuzz.graphs.graph import FATES, OLD, RECIPES
 from fuzz.graphs.numbers import Array
 from fuzz.graphs.oracle import Value
 from fuzz.graphs.subject import compare, problem_of
@@ -52,6 +52,18 @@ def test_interpreted(example: Example) -> None:
 @given(examples())
 def test_compiled(example: Example) -> None:
     check(example, "compiled")
+
+
+@some(100)
+@given(old_examples())
+def test_older_versions(example: Example) -> None:
+    check(example, "interpreted")
+
+
+@some(15)
+@given(examples(most=3))
+def test_other_files_and_sizes(example: Example) -> None:
+    check(example, "disguised", "symbolic")
 
 
 @some(20)
@@ -121,6 +133,7 @@ def test_every_operator_has_a_recipe_or_a_reason() -> None:
     made = {name for name in RECIPES if "." not in name}
     assert made <= newest
     assert newest - made == set(EXCLUDED)
+    assert set(OLD) <= {s.name for s in onnx.defs.get_all_schemas_with_history() if not s.domain}
 
 
 def test_each_recipe_makes_nodes_that_are_sure() -> None:
@@ -134,7 +147,7 @@ def test_each_recipe_makes_nodes_that_are_sure() -> None:
 
         draw()
     made = {op for what, op, _ in FATES if what == "made"}
-    wanted = {name.removeprefix("com.microsoft.").partition(".")[0] for name in RECIPES}
+    wanted = {name.rpartition(".")[2] for name in RECIPES}
     assert len(wanted - made) < len(wanted) / 20, wanted - made  # by so few draws
     types = {kind for what, _, kind in FATES if what == "made"}
     assert {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "bool", "int4"} <= types
