@@ -8,27 +8,23 @@ from typing import ClassVar
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from nn_opt.dialects import graph
 from nn_opt.ir.locations import fuse_locations
 from nn_opt.ir.remarks import remark
-from nn_opt.ir.resources import Derived, Resource, ResourceAttr
 from nn_opt.ir.sidecar import let_go
 from nn_opt.ir.small_types import is_small_integer
 from nn_opt.ir.statistics import Statistic
-from nn_opt.ir.types import element_type, numpy_dtype, shape_of
+from nn_opt.ir.types import element_type
 from nn_opt.passes.constants import constant_array
 from nn_opt.passes.fusion_costs import is_static_tensor, tensor_bytes
 from nn_opt.reference.graph import evaluate
 
 FREE_BYTES = 64 << 10  # results up to this size are always worth keeping
 GROWTH = 4  # ... larger ones if they are at most this much larger than what they are made of
-
-LATE = (graph.LayoutTransformOp, graph.TransposeOp, graph.CastOp)
-LATE_BYTES = 1 << 20  # ... from which on these are not computed before they are needed
 
 FOLDED = Statistic("fold-constants", "ops-folded", "operations computed now")
 BYTES = Statistic("fold-constants", "bytes-made", "bytes of the constants made of them")
@@ -66,12 +62,14 @@ class FoldConstantsPass(ModulePass):
             remark(op, self.name, f"kept: {read} bytes of constants would become {made}")
             KEPT.add()
             return
+        arrays = [constant_array(operand) for operand in op.operands]
         try:
-            constant = folded(op)
+            (result,) = evaluate(op, [array for array in arrays if array is not None])
         except IndexError:  # of an index that names no element: check-indices says which
             return
         owners = [operand.owner for operand in op.operands]
         read_here = dict.fromkeys(o for o in owners if isinstance(o, graph.ConstantOp))
+        constant = graph.ConstantOp(result)
         constant.location = fuse_locations(op, *read_here)
         Builder(InsertPoint.before(outside_scans(op))).insert(constant)
         FOLDED.add()
@@ -81,30 +79,6 @@ class FoldConstantsPass(ModulePass):
             if not owner.results[0].uses:
                 Rewriter.erase_op(owner)
                 let_go([owner])
-
-
-def folded(op: graph.GraphOp) -> graph.ConstantOp:
-    """Return the constant that an op of constants computes; a large one is packed when it is read.
-
-    So the packed form of weights takes memory once, where it is written for the code.
-    """
-    if isinstance(op, LATE) and tensor_bytes(op.results[0]) >= LATE_BYTES:
-        owner = op.operands[0].owner
-        if isinstance(owner, graph.ConstantOp) and isinstance(owner.value, ResourceAttr):
-            return graph.ConstantOp.of(ResourceAttr(late(op, owner.value.data)))
-    arrays = [constant_array(operand) for operand in op.operands]
-    (result,) = evaluate(op, [array for array in arrays if array is not None])
-    return graph.ConstantOp(result)
-
-
-def late(op: Operation, source: Resource) -> Derived:
-    """Return what an op of one operand computes of an array, whenever it is asked for."""
-    (operand,), (result,) = op.operands, op.results
-    alone = op.clone({operand: Block(arg_types=[operand.type]).args[0]})
-    facts = frozenset([*op.properties.items(), *op.attributes.items()])
-    form = shape_of(result), numpy_dtype(element_type(result))
-    recipe = op.name, facts, form
-    return Derived(source, recipe, lambda array: evaluate(alone, [array])[0], form)
 
 
 def keeps_few_bits(op: Operation) -> bool:
