@@ -15,7 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from nn_opt.dialects import graph
 from nn_opt.ir.resources import Array
 from nn_opt.ir.rewriting import fuse_locations, rewrite
-from nn_opt.ir.types import shape_of
+from nn_opt.ir.types import element_type, shape_of
 from nn_opt.passes.constants import (
     Float64Array,
     constant_array,
@@ -112,6 +112,8 @@ class ScaleIntoConv(RewritePattern):
             return
         if isinstance(op, graph.ConvOp) and op.layout is not None:
             return
+        if has_wider_sums(op, op.w):
+            return
         chain = Affine.after(op.result, 1, bias)
         if not chain.steps or not chain.is_finite:
             return
@@ -133,7 +135,7 @@ class ScaleIntoMatmul(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter, /):
         weights = constant_array(op.b)
-        if weights is None or weights.ndim < 2 or not is_float(op.b):
+        if weights is None or weights.ndim < 2 or not is_float(op.b) or has_wider_sums(op, op.b):
             return
         chain = Affine.after(op.result, rank_of(op.result) - 1, None)
         if not chain.is_finite or [type(step) for step in chain.steps] in ([], [graph.AddOp]):
@@ -143,7 +145,9 @@ class ScaleIntoMatmul(RewritePattern):
         if folded is None or shift is None:
             return
         w = rewriter.insert(graph.ConstantOp(folded)).results[0]
-        product = graph.MatmulOp(op.a, w)
+        product = graph.MatmulOp.create(
+            operands=[op.a, w], result_types=[op.result.type], properties=dict(op.properties)
+        )
         if shift.any():
             rewriter.insert(product)
             product.location = op.location
@@ -151,6 +155,11 @@ class ScaleIntoMatmul(RewritePattern):
             replace_chain(op, chain, graph.AddOp(product.results[0], t), rewriter)
         else:
             replace_chain(op, chain, product, rewriter)
+
+
+def has_wider_sums(op: Operation, weights: SSAValue) -> bool:
+    """Return whether results have more digits than weights, to which factors would be rounded."""
+    return element_type(op.results[0]) != element_type(weights)
 
 
 def scaled_filters(

@@ -53,7 +53,8 @@ class PackWeights(RewritePattern):
         layout = f"NK{panel}n"
         packed = rewriter.insert(graph.LayoutTransformOp(op.b, "KN", layout)).results[0]
         used = columns if columns % panel else 0
-        new = graph.MatmulOp(op.a, packed, weight_layout=layout, columns=used)
+        wide = op.wide is not None
+        new = graph.MatmulOp(op.a, packed, weight_layout=layout, columns=used, wide=wide)
         rewriter.replace(op, new)
 
 
@@ -82,10 +83,12 @@ class TurnRow(RewritePattern):
         if b is None or op.weight_layout is not None or not (is_static(op.a) and is_static(b)):
             return
         row, matrix = shape_of(op.a), shape_of(b)
+        if element_type(op.a) != element_type(b):
+            return
         if row[:-2] != matrix[:-2] or row[-2:-1] != (1,) or row[-1] < 2 * self.target.lanes:
             return
         column = rewriter.insert(graph.ReshapeOp(op.a, [*row[:-2], row[-1], 1])).results[0]
-        product = rewriter.insert(graph.MatmulOp(b, column)).results[0]
+        product = rewriter.insert(graph.MatmulOp(b, column, wide=op.wide is not None)).results[0]
         rewriter.replace(op, graph.ReshapeOp(product, shape_of(op.result)))
 
 

@@ -173,7 +173,8 @@ class Blocks:
         ).result
         total = new.insert(graph.ReduceOp(weights, "sum", [-1], keepdims=True)).result
         values = split_axis(new, self.product.b, len(shape_of(self.product.b)) - 2, self.parts)
-        sums = new.insert(graph.MatmulOp(weights, values)).result
+        wide = self.product.wide is not None
+        sums = new.insert(graph.MatmulOp(weights, values, wide=wide)).result
         result = self.joined(new, top, total, sums)
         self.replace(result, first)
 
@@ -184,7 +185,7 @@ class Blocks:
         rank = len(shape_of(first.result))
         queries = split_axis(new, first.a, len(shape_of(first.a)) - 2, 1)
         keys = self.split_keys(new, first.b)
-        value = new.insert(graph.MatmulOp(queries, keys)).result
+        value = new.insert(graph.MatmulOp(queries, keys, wide=first.wide is not None)).result
         inner: SSAValue = first.result
         for op in reversed(pointwise):
             operands = [

@@ -139,3 +139,31 @@ func.func @integers_are_left_alone(%x: tensor<3x2xi32>) -> tensor<3x2xi32> {
   %m = graph.mul %y, %s : (tensor<3x2xi32>, tensor<2xi32>) -> tensor<3x2xi32>
   func.return %m : tensor<3x2xi32>
 }
+
+// -----
+
+// Weights of bf16 would lose digits that the sums have.
+// CHECK-LABEL: @sums_wider_than_weights_stay
+func.func @sums_wider_than_weights_stay(%x: tensor<3x2xbf16>) -> tensor<3x2xf32> {
+  // CHECK: graph.matmul {{.*}} wide : (tensor<3x2xbf16>, tensor<2x2xbf16>) -> tensor<3x2xf32>
+  // CHECK-NEXT: graph.mul
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xbf16>
+  %s = graph.constant dense<[2.0, 4.0]> : tensor<2xf32>
+  %y = graph.matmul %x, %w wide : (tensor<3x2xbf16>, tensor<2x2xbf16>) -> tensor<3x2xf32>
+  %m = graph.mul %s, %y : (tensor<2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  func.return %m : tensor<3x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @wide_sums_by_wide_weights
+func.func @wide_sums_by_wide_weights(%x: tensor<3x2xbf16>) -> tensor<3x2xf32> {
+  // CHECK:      %[[W:.*]] = graph.constant dense<{{\[\[}}2.000000e+00, 8.000000e+00], [6.000000e+00, 1.600000e+01]]>
+  // CHECK-NEXT: graph.matmul %x, %[[W]] wide : (tensor<3x2xbf16>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  // CHECK-NEXT: func.return
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = graph.constant dense<[2.0, 4.0]> : tensor<2xf32>
+  %y = graph.matmul %x, %w wide : (tensor<3x2xbf16>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  %m = graph.mul %s, %y : (tensor<2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  func.return %m : tensor<3x2xf32>
+}
