@@ -6,6 +6,7 @@ It replaces `xdsl.utils.mlir_lexer.MLIRLexer.lex` and makes the same tokens, spa
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import (
@@ -46,6 +47,16 @@ class QuickLexer(MLIRLexer):
     def __init__(self, input: Input[str]) -> None:
         super().__init__(input)
         self._match = _TOKEN.match
+
+    def _lex_string_literal(self, start_pos: int) -> MLIRToken:
+        """Lex a string: it is text if its bytes are UTF-8; upstream asks for ASCII."""
+        token = super()._lex_string_literal(start_pos)
+        if token.kind is MLIRTokenKind.BYTES_LIT:
+            assert isinstance(token.span, StringLiteral), "upstream makes one"
+            with suppress(UnicodeDecodeError):
+                token.span.bytes_contents.decode()
+                return Token(MLIRTokenKind.STRING_LIT, token.span)
+        return token
 
     def lex(self) -> MLIRToken:
         source = self.input

@@ -132,3 +132,14 @@ def test_no_process_to_be_had_is_no_fault(monkeypatch):
     monkeypatch.setattr(Helper, "__init__", refuse)
     proto = build_small("resnet18")
     assert nn_opt.compile(proto, cache=False).run(sample_inputs(proto))
+
+
+def test_names_of_nodes_may_be_in_any_script(monkeypatch):
+    proto = build_small("resnet18")
+    for number, node in enumerate(proto.graph.node):
+        node.name = f"größe/号 {number}"
+    helpers = started(monkeypatch)
+    use_cores(2, monkeypatch)
+    model = nn_opt.compile(proto, cache=False, threads=1)
+    assert len(helpers) == 1
+    assert model.kernels[-1].nodes[-1].startswith("größe/号 ")
