@@ -39,7 +39,9 @@ def lexed(lexer: MLIRLexer) -> list[tuple[object, ...]]:
             return [*rows, ("error", error.msg, error.span.start, error.span.end)]
         span = token.span
         is_string = token.kind in STRINGS  # of which kind, a test of its own says
-        rows.append((STRINGS if is_string else token.kind, span.start, span.end, type(span), token.text))
+        rows.append(
+            (STRINGS if is_string else token.kind, span.start, span.end, type(span), token.text)
+        )
         assert span == type(span)(span.start, span.end, lexer.input)
         if token.kind is MLIRTokenKind.EOF:
             return rows
