@@ -11,6 +11,8 @@ DISTRUST: dict[tuple[str, str], str] = {
     ("reference", "LpPool"): "counts what lies beyond the end with ceil_mode",
     ("onnxruntime", "CastLike"): "rounds where integers of 4 bits are made, which cuts off",
     ("onnxruntime", "Shrink"): "computes with float32, whatever x is",
+    ("onnxruntime", "Dropout"): "has masks of nothing kept before version 12",
+    ("reference", "MaxPool"): "counts no channels in the places of the greatest",
     ("reference", "TreeEnsemble"): "knows no post_transform",
     ("reference", "LabelEncoder"): "takes NaN for no key in any version",
     ("reference", "LpNormalization"): "adds numbers with their signs where p is 1",
@@ -18,6 +20,12 @@ DISTRUST: dict[tuple[str, str], str] = {
 }
 # onnxruntime ends the process for these if there is nothing to average; its own operators leave
 # the sums of nothing unwritten.
-NEVER_EMPTY = ("InstanceNormalization", "GroupNormalization", "BatchNormalization", "Unique")
+NEVER_EMPTY = (
+    "InstanceNormalization",
+    "GroupNormalization",
+    "BatchNormalization",
+    "Unique",
+    "MatMulInteger",
+)
 # Formulas whose constants are float32 in ONNX, or in its reference, also for float64.
 COARSE = ("HardSwish", "Erf", "Gelu", "Swish", "Mish", "Selu", "Attention", "Resize")

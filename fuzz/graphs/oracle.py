@@ -353,11 +353,13 @@ def _spread(
 ) -> None:
     """Add to errors what those of the inputs become, seen by moving the inputs a little.
 
+    Each element is moved to both sides, so that what is near a tie is seen to be.
     Raises: Unsure if that is much, or changes integers, infinities or sizes.
     """
     rng = np.random.default_rng(0)
-    for _ in range(2):
-        moved = {name: _moved(values[name], rng) for name in read}
+    sides = {name: rng.choice([-1.0, 1.0], values[name].shape) for name in read}
+    for way in (1.0, -1.0):
+        moved = {name: _moved(values[name], way * sides[name]) for name in read}
         found = ask(node, moved)
         if found is None:
             raise Unsure(f"{node.op_type}: no oracle")
@@ -365,10 +367,9 @@ def _spread(
             _widen(value, array, node.op_type)
 
 
-def _moved(value: Value, rng: np.random.Generator) -> Array:
+def _moved(value: Value, sides: Array) -> Array:
     if value.error is None:
         return value.array
-    sides = rng.choice([-1.0, 1.0], value.shape)
     with np.errstate(all="ignore"):
         wide = value.array.astype(np.float64) + sides * value.error
         return wide.astype(value.array.dtype)
