@@ -26,9 +26,10 @@ class CompactBuffersPass(ModulePass):
     """Needs: loop without blocks. Keeps: loop. Order: between partition- and vectorize-loops.
 
     Each dimension that all accesses index by (the same outer loops) + (a range of inner ones)
-    keeps only that range; the others stay whole. A shared buffer lies outside of all threads, but
-    keeps no more than what each iteration of a loop around its accesses fills anew. Then rows of
-    a buffer with the attribute `align` get the length that it asks for.
+    keeps only that range; the others stay whole, and those that a load may leave. A shared buffer
+    lies outside of all threads, but keeps no more than what each iteration of a loop around its
+    accesses fills anew. Then rows of a buffer with the attribute `align` get the length that it
+    asks for.
     """
 
     name = "compact-buffers"
@@ -165,7 +166,7 @@ def access_window(
 
     fixed: the loops around the buffer, whose variables do not move while it lives.
     """
-    if isinstance(access, loop.LoadOp) and access.default is not None:
+    if isinstance(access, loop.LoadOp) and may_leave(access, dimension):
         return None
     form = linear(access.map.data.results[dimension])
     indices = list(access.indices)
@@ -181,6 +182,18 @@ def access_window(
             inner[atom] = factor
     ranges: list[Range] = [range_of_index(index) or (0, 0) for index in indices]
     return Window(base, *range_of(Linear(inner, form.constant).expr(), ranges))
+
+
+def may_leave(load: loop.LoadOp, dimension: int) -> bool:
+    """Return whether an index may be outside of its dimension, so that a value is there instead."""
+    if load.default is None:
+        return False
+    expr = load.map.data.results[dimension]
+    ranges = [range_of_index(index) for index in load.indices]
+    known: list[Range] = [found or (0, 0) for found in ranges]
+    low, high = range_of(expr, known)
+    inside = low >= 0 and high < shape_of(load.memref)[dimension]
+    return not inside or any(ranges[k] is None for k in expr.used_dims())
 
 
 def renumbered(expr: AffineExpr, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> AffineExpr:

@@ -17,8 +17,8 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from nn_opt.ir.affine import linear
 from nn_opt.ir.types import shape_of
+from nn_opt.passes.thread_periods import period_of
 from nn_opt.passes.thread_touches import Terms, Touch
 
 if TYPE_CHECKING:
@@ -83,9 +83,22 @@ class Counter:
         if first.place is None or second.place is None:
             return UNSURE
         common = [v for v in self.variables(first, second) if v in relations]
-        plan = self._plan(first.place, second.place, common, relations)
-        if plan is None:
-            return UNSURE
+        # Fewer values of blocks, and without the tests of what is left out, may say no already.
+        plans = [
+            self._plan(first.place, second.place, common, relations, bare=bare)
+            for bare in (True, False)
+        ]
+        meeting = UNSURE
+        for plan in plans if plans[0] != plans[1] else plans[1:]:
+            meeting = UNSURE if plan is None else self._meet(first, second, plan)
+            if not meeting:
+                break
+        return meeting
+
+    def _meet(
+        self, first: Touch, second: Touch, plan: Mapping[SSAValue, tuple[int, int]]
+    ) -> Meeting:
+        """Return whether two actors touch one element, as far as a plan counts."""
         one = self._table(first, plan, moved=False)
         two = self._table(second, plan, moved=True)
         if one is None or two is None:
@@ -148,11 +161,13 @@ class Counter:
         second: Terms,
         common: Iterable[SSAValue],
         relations: Mapping[SSAValue, Relation],
+        *,
+        bare: bool,
     ) -> dict[SSAValue, tuple[int, int]] | None:
         """Return (values to count, shift of the second access) of common variables.
 
         One value does for a variable that adds the same to both places. None if it cannot be told
-        how many values do.
+        how many values do. bare: so it does for one of whose quotients that is true.
         """
         plan: dict[SSAValue, tuple[int, int]] = {}
         for value in common:
@@ -160,7 +175,7 @@ class Counter:
             if relation is Relation.ANY:
                 continue
             shift = int(relation is Relation.NEXT)
-            period = _period(first, second, value)
+            period = period_of(first, second, value, bare=bare and not shift)
             most = self.extents[value] - shift
             plan[value] = (max(min(period or most, most), 1), shift)
         return plan
@@ -339,37 +354,3 @@ def _evaluate(expr: AffineExpr, values: Sequence[Any]) -> Any:
                     return -(-one // two)
         case _:
             raise AssertionError(f"not an affine expression: {expr}")
-
-
-def _period(first: Terms, second: Terms, value: SSAValue) -> int | None:
-    """Return after how many values of a variable two places are as they were to each other.
-
-    1 if it adds the same to both; None if they never are.
-    """
-    period, factors = 1, set[int]()
-    for expr, used in (first, second):
-        if value not in used:
-            factors.add(0)
-            continue
-        dimension = used.index(value)
-        form = linear(expr)
-        factors.add(form.coefficient(dimension))
-        for atom in form.terms:
-            if isinstance(atom, AffineDimExpr) or dimension not in atom.used_dims():
-                continue
-            again = _period_of(atom, dimension)
-            if again is None:
-                return None
-            period = math.lcm(period, again)
-    return period if len(factors) == 1 else None
-
-
-def _period_of(atom: AffineExpr, dimension: int) -> int | None:
-    """Return after how many values of a dimension an atom repeats; None if it never does."""
-    if not isinstance(atom, AffineBinaryOpExpr) or atom.kind is not AffineBinaryOpKind.Mod:
-        return None
-    assert isinstance(atom.rhs, AffineConstantExpr)
-    inner = linear(atom.lhs)
-    if any(not isinstance(a, AffineDimExpr) and dimension in a.used_dims() for a in inner.terms):
-        return None
-    return atom.rhs.value // math.gcd(atom.rhs.value, inner.coefficient(dimension))

@@ -17,7 +17,9 @@ from nn_opt.schedule.defaults.gpu.products import product_of
 from nn_opt.schedule.defaults.gpu.rows import schedule_group
 from nn_opt.schedule.defaults.gpu.vector_product import (
     is_vector_product,
+    is_vector_sum,
     schedule_vector_product,
+    schedule_vector_sum,
 )
 from nn_opt.schedule.defaults.inlining import inline_stages
 from nn_opt.schedule.schedule import Schedule
@@ -52,3 +54,5 @@ def _schedule_contraction(schedule: Schedule, block: BlockOp, gpu: Gpu) -> None:
         schedule_direct(schedule, block, gpu)
     elif product is not None and is_vector_product(block, product):
         schedule_vector_product(schedule, block, product, gpu)
+    elif product is None and is_vector_sum(block):
+        schedule_vector_sum(schedule, block, gpu)

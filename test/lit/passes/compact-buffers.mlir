@@ -41,8 +41,28 @@ func.func @whole_where_read_with_or(%y: memref<16xf32>) attributes {num_outputs 
     %t = loop.alloc "t" : memref<16xf32, "stack">
     %c = arith.constant 1.0 : f32
     loop.store %c, %t[%o] : memref<16xf32, "stack">
-    %a = loop.load %t[%o] or 0.0 : memref<16xf32, "stack">
+    %a = loop.load %t[%o + 14] or 0.0 : memref<16xf32, "stack">
     loop.store %a, %y[4 * %o] : memref<16xf32>
+  }
+  func.return
+}
+
+// Along other dimensions than that in which a load may leave a buffer, this shrinks all the same.
+// CHECK-LABEL: @rows_where_read_with_or
+func.func @rows_where_read_with_or(%y: memref<4x16xf32>) attributes {num_outputs = 1 : i64} {
+  loop.for %o = 0 to 4 {
+    // CHECK: %[[T:.*]] = loop.alloc "t" : memref<1x16xf32, "stack">
+    %t = loop.alloc "t" : memref<4x16xf32, "stack">
+    %c = arith.constant 1.0 : f32
+    loop.for %i = 0 to 16 {
+      // CHECK: loop.store %c, %[[T]][0, %i]
+      loop.store %c, %t[%o, %i] : memref<4x16xf32, "stack">
+    }
+    loop.for %i = 0 to 16 {
+      // CHECK: loop.load %[[T]][0, %{{.*}} + 1] or 0.0 
+      %a = loop.load %t[%o, %i + 1] or 0.0 : memref<4x16xf32, "stack">
+      loop.store %a, %y[%o, %i] : memref<4x16xf32>
+    }
   }
   func.return
 }

@@ -142,3 +142,38 @@ func.func @main(%x: tensor<2x40x37xf32>) -> tensor<2x37x40xf32> {
   %y = graph.transpose %x perm [0, 2, 1] : (tensor<2x40x37xf32>) -> tensor<2x37x40xf32>
   func.return %y : tensor<2x37x40xf32>
 }
+
+// -----
+
+// A row by weights in blocks: threads side by side take columns, and rows of threads parts of sums.
+// CHECK:      sched.script for @block_matmul_0 {
+// CHECK-NEXT:   sched.cache_write "block_matmul"
+// CHECK-NEXT:   %m, %n, %kb, %k, %part = sched.axes 5 of "block_matmul"
+// CHECK-NEXT:   sched.reorder %m, %n, %kb, %k, %part
+// CHECK-NEXT:   %kb_k = sched.fuse %kb, %k
+// CHECK-NEXT:   %kb_k_part = sched.fuse %kb_k, %part
+// CHECK-NEXT:   %no, %ni = sched.split %n by 32
+// CHECK-NEXT:   %kb_k_parto, %kb_k_parti = sched.split %kb_k_part by 8
+// CHECK-NEXT:   sched.reorder %m, %no, %ni, %kb_k_parti, %kb_k_parto
+// CHECK-NEXT:   %m_no = sched.fuse %m, %no
+// CHECK-NEXT:   sched.bind %m_no to "block_x"
+// CHECK-NEXT:   sched.bind %ni to "thread_x"
+// CHECK-NEXT:   sched.bind %kb_k_parti to "thread_y"
+// CHECK-NEXT:   sched.reverse_compute_at "block_matmul.copy" at %m_no
+func.func @main(%a: tensor<1x512xf32>, %w: tensor<256x100xui8>, %s: tensor<16x100xf32>) -> tensor<1x100xf32> {
+  %y = graph.block_matmul %a, %w, %s block 32 bits 4 : (tensor<1x512xf32>, tensor<256x100xui8>, tensor<16x100xf32>) -> tensor<1x100xf32>
+  func.return %y : tensor<1x100xf32>
+}
+
+// -----
+
+// Few columns: a block takes one, and its threads share the loops over blocks, bytes and parts.
+// CHECK:      sched.script for @block_matmul_0 {
+// CHECK:        %kb_k_part = sched.fuse %kb_k, %part
+// CHECK-NEXT:   %kb_k_parto, %kb_k_parti = sched.split %kb_k_part by 32
+// CHECK-NEXT:   sched.reorder %kb_k_parti, %kb_k_parto
+// CHECK-NEXT:   sched.bind %kb_k_parti to "thread_x"
+func.func @main(%a: tensor<1x64xf32>, %w: tensor<32x6xui8>, %s: tensor<4x6xf32>) -> tensor<1x6xf32> {
+  %y = graph.block_matmul %a, %w, %s block 16 bits 4 : (tensor<1x64xf32>, tensor<32x6xui8>, tensor<4x6xf32>) -> tensor<1x6xf32>
+  func.return %y : tensor<1x6xf32>
+}

@@ -191,3 +191,26 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// However many blocks there are: what one adds to a place by quotients and remainders of its number,
+// it adds for all of its threads.
+
+// CHECK-LABEL: gpu.func @quotients
+// CHECK-NOT:     gpu.barrier
+// CHECK:         gpu.return
+gpu.module @kernels {
+  gpu.func @quotients(%x: memref<4x8x32xf32>, %y: memref<5000x5000xf32>) kernel attributes {known_block_size = array<i32: 32, 8, 1>, known_grid_size = array<i32: 24649, 1, 1>} {
+    %b = gpu.block_id x
+    %tx = gpu.thread_id x
+    %ty = gpu.thread_id y
+    loop.for %k = 0 to 4 {
+      %c = loop.load %x[%k, %ty, %tx] : memref<4x8x32xf32>
+      loop.if (4999 - 32 * (%b floordiv 157) - 8 * %k - %ty >= 0, 4999 - 32 * (%b mod 157) - %tx >= 0) {
+        loop.store %c, %y[32 * (%b floordiv 157) + 8 * %k + %ty, 32 * (%b mod 157) + %tx] : memref<5000x5000xf32>
+      }
+    }
+    gpu.return
+  }
+}
