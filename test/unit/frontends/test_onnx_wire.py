@@ -84,7 +84,7 @@ def test_what_is_no_message_is_malformed(data):
 
 def test_an_empty_file_is_refused(tmp_path):
     (tmp_path / "model.onnx").write_bytes(b"")
-    with pytest.raises(DiagnosticError, match="no graph"):
+    with pytest.raises(DiagnosticError, match="not an ONNX model: it is empty"):
         read_model(tmp_path / "model.onnx")
 
 
