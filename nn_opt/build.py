@@ -22,7 +22,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.traits import SymbolTable
 
 from nn_opt.backends.llvm import print_module as print_llvm
 from nn_opt.backends.llvm.object import RefusedCode, emit_assembly, emit_object
@@ -31,6 +30,7 @@ from nn_opt.conversion.to_llvm.functions import BEFORE, BEFORE_BYTES, BEFORE_OFF
 from nn_opt.crew import NO_CREW, Crew, crew_for
 from nn_opt.instrument import Instrument
 from nn_opt.ir.diagnostics import DiagnosticError
+from nn_opt.ir.functions import main_function
 from nn_opt.ir.parsing import make_context
 from nn_opt.ir.printing import print_module
 from nn_opt.ir.resources import array_of, resource_of
@@ -321,8 +321,8 @@ def main_of(module: ModuleOp) -> FuncOp:
 
     Raises: DiagnosticError if there is none.
     """
-    main = SymbolTable.lookup_symbol(module, "main")
-    if not isinstance(main, FuncOp) or main.is_declaration:
+    main = main_function(module)
+    if main is None:
         raise DiagnosticError("error: the module has no func.func @main with a body")
     return main
 

@@ -14,6 +14,7 @@ from xdsl.traits import SymbolTable
 from nn_opt.dialects import graph
 from nn_opt.dialects.graph.contraction import is_byte
 from nn_opt.dialects.graph.winograd import FILTER, algorithm_named
+from nn_opt.ir.functions import main_function
 from nn_opt.ir.locations import file_place, parts_of
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
 from nn_opt.runtime.manifest import Kernel
@@ -24,7 +25,7 @@ NODES = "nn.nodes"  # on a call: the names of the model's nodes that it computes
 def kernels_of(module: ModuleOp) -> tuple[Kernel, ...]:
     """Return a row for each call in @main, in order; a kernel that is called twice has two."""
     rows: list[Kernel] = []
-    main = SymbolTable.lookup_symbol(module, "main")
+    main = main_function(module)
     for op in main.walk() if main is not None else ():
         if isinstance(op, CallOp):
             kernel = SymbolTable.lookup_symbol(module, op.callee)

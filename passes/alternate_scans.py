@@ -16,6 +16,7 @@ from xdsl.traits import SymbolTable
 from nn_opt.dialects import loop
 from nn_opt.dialects.loop.buffers import byte_size
 from nn_opt.ir.affine import compact, linear
+from nn_opt.ir.functions import main_function
 from nn_opt.ir.target import Target, target_of
 from nn_opt.schedule.nest import blocks_in, kinds_bound
 
@@ -35,8 +36,8 @@ class AlternateScansPass(ModulePass):
     name = "alternate-scans"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = SymbolTable.lookup_symbol(op, "main")
-        if not isinstance(main, func.FuncOp) or not main.body.blocks:
+        main = main_function(op)
+        if main is None:
             return
         scans = [step for step in main.walk() if isinstance(step, loop.ForOp)]
         chosen = [scan for scan in scans if streams_weights(scan, target_of(op))]

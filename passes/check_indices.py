@@ -16,14 +16,13 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
 from nn_opt.dialects import graph
 from nn_opt.ir.diagnostics import UNKNOWN_PLACE, complaint, locate
+from nn_opt.ir.functions import main_function
 from nn_opt.ir.recursion import unbounded
 from nn_opt.ir.resources import Array
 from nn_opt.ir.types import element_type, numpy_dtype, shape_of
@@ -54,8 +53,8 @@ class CheckIndicesPass(ModulePass):
     name = "check-indices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = main_of(op)
-        block = main.body.blocks.first if main else None
+        main = main_function(op)
+        block = main.body.block if main else None
         search = Search(block)
         found: dict[tuple[int, Bounds], IndexRange] = {}
         for inner in op.walk():
@@ -71,15 +70,9 @@ class CheckIndicesPass(ModulePass):
             main.attributes[RANGES] = ArrayAttr([*map(attribute_of, found.values())])
 
 
-def main_of(module: ModuleOp) -> FuncOp | None:
-    """Return @main, if there is one."""
-    main = SymbolTable.lookup_symbol(module, "main")
-    return main if isinstance(main, FuncOp) else None
-
-
 def ranges_of(module: ModuleOp) -> tuple[IndexRange, ...]:
     """Return what is noted of the inputs."""
-    main = main_of(module)
+    main = main_function(module)
     match main and main.attributes.get(RANGES):
         case ArrayAttr(data=entries):
             return tuple(_range(entry) for entry in entries if isinstance(entry, DictionaryAttr))

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from nn_opt.dialects import loop
-from nn_opt.ir.affine import Linear, Range, compact, linear, range_of
+from nn_opt.ir.affine import ANYTHING, Linear, Range, compact, linear, range_of
 from nn_opt.ir.types import element_type, memory_space, memref_type, shape_of
 from nn_opt.passes.flatten_accesses import range_of_index
 
@@ -188,12 +188,9 @@ def may_leave(load: loop.LoadOp, dimension: int) -> bool:
     """Return whether an index may be outside of its dimension, so that a value is there instead."""
     if load.default is None:
         return False
-    expr = load.map.data.results[dimension]
-    ranges = [range_of_index(index) for index in load.indices]
-    known: list[Range] = [found or (0, 0) for found in ranges]
-    low, high = range_of(expr, known)
-    inside = low >= 0 and high < shape_of(load.memref)[dimension]
-    return not inside or any(ranges[k] is None for k in expr.used_dims())
+    ranges = [range_of_index(index) or ANYTHING for index in load.indices]
+    low, high = range_of(load.map.data.results[dimension], ranges)
+    return low < 0 or high >= shape_of(load.memref)[dimension]
 
 
 def renumbered(expr: AffineExpr, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> AffineExpr:

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from nn_opt.dialects.loop import ApplyOp, BlockOp, LoadOp, StoreOp
-from nn_opt.ir.affine import range_of
+from nn_opt.ir.affine import ANYTHING, range_of
 from nn_opt.ir.types import shape_of
 from nn_opt.schedule.nest import (
     accessors,
@@ -62,8 +62,7 @@ def index_ranges(access: LoadOp | StoreOp, block: BlockOp) -> list[tuple[int, in
     region = access.parent
     assert region is not None
     sizes: dict[SSAValue, int] = dict(zip(region.args, block.axis_sizes, strict=True))
-    unknown = (-(1 << 62), 1 << 62)  # a data-dependent index may be anything
-    return [(0, sizes[v] - 1) if v in sizes else unknown for v in access.indices]
+    return [(0, sizes[v] - 1) if v in sizes else ANYTHING for v in access.indices]
 
 
 def _formula(producer: BlockOp, store: StoreOp, load: LoadOp, outside: bool) -> SSAValue:

@@ -12,12 +12,15 @@ from xdsl.ir.affine import AffineExpr
 from nn_opt.conversion.to_tensor.body import Array, Body, Index
 from nn_opt.conversion.to_tensor.lowering import OF_BITS, Lowering
 from nn_opt.conversion.to_tensor.scalar import I64, INDEX, Number, Scalar, is_unsigned, working
-from nn_opt.conversion.to_tensor.updates import position, scatter_lines, scatter_slices
+from nn_opt.conversion.to_tensor.updates import (
+    NOWHERE,
+    position,
+    scatter_lines,
+    scatter_slices,
+)
 from nn_opt.dialects import graph
 from nn_opt.dialects.tensor import identity_of
 from nn_opt.ir.types import shape_of
-
-NOWHERE = -(1 << 31)  # an index that names no element, counted from either end
 
 
 def convert_gather(k: Lowering, op: graph.GatherOp) -> Array:

@@ -16,6 +16,8 @@ from nn_opt.conversion.to_tensor.lowering import OF_BITS, Lowering
 from nn_opt.conversion.to_tensor.scalar import I64, INDEX, Scalar, working
 from nn_opt.conversion.to_tensor.steps import repeat
 
+NOWHERE = -(1 << 31)  # an index that names no element, counted from either end
+
 
 def within(place: Scalar, size: int) -> Scalar:
     """Return a place as an index that is surely inside."""
@@ -24,8 +26,16 @@ def within(place: Scalar, size: int) -> Scalar:
 
 def position(index: Scalar, size: int) -> Scalar:
     """Return a data-dependent index, counted from the end if negative, never out of bounds."""
+    return within(_from_start(index, size), size)
+
+
+def _from_start(index: Scalar, size: int) -> Scalar:
     index = index.cast(INDEX)
-    return within(index.compare("lt", 0).select(index + size, index), size)
+    return index.compare("lt", 0).select(index + size, index)
+
+
+def _is_within(place: Scalar, size: int) -> Scalar:
+    return place.compare("ge", 0) & place.compare("lt", size)
 
 
 def put(b: Body, state: Array, at: Scalar, value: Scalar, axis: int = -1) -> Scalar:
@@ -39,11 +49,13 @@ def scatter_slices(k: Lowering, x: Array, rows: Array, slices: Array, reduction:
     named = x.shape[:depth]
 
     def place(b: Body) -> Scalar:
-        parts = [position(b.element(rows, [b.par[0], k]), size) for k, size in enumerate(named)]
-        total = b.index(0)
-        for part, size in zip(parts, named, strict=True):
-            total = total * size + part
-        return total.cast(I64)
+        total, inside = b.index(0), None
+        for number, size in enumerate(named):
+            at = _from_start(b.element(rows, [b.par[0], number]), size)
+            here = _is_within(at, size)
+            inside = here if inside is None else inside & here
+            total = total * size + at
+        return total.cast(I64) if inside is None else inside.select(total.cast(I64), NOWHERE)
 
     places = k.compute("scatter_nd.place", [count], I64, place)
     size, length = math.prod(named), math.prod(x.shape[depth:])
@@ -84,7 +96,10 @@ def _in_turn(
     *,
     alike: bool,
 ) -> Array:
-    """Return x after all updates. alike: a step names one place along the axis for all lines."""
+    """Return x after all updates; an index out of range names no element.
+
+    alike: a step names one place along the axis for all lines.
+    """
     size = x.shape[axis]
     combined = reduction != "none"
     dtype = working(x.dtype) if combined else x.dtype
@@ -96,12 +111,12 @@ def _in_turn(
     def step(now: Sequence[Array], table: Sequence[Array]) -> tuple[list[Array], list[Array]]:
         def formula(b: Body) -> Scalar:
             row: list[AffineExpr] = [*b.par[:axis], *b.par[axis + 1 :]]
-            at = position(b.element(table[0], [] if alike else row), size)
+            place = _from_start(b.element(table[0], [] if alike else row), size)
+            at = within(place, size)
+            old = b.element(now[0], [*b.par[:axis], at, *b.par[axis + 1 :]])
             value = b.element(table[1], row).cast(dtype)
-            if combined:
-                old = b.element(now[0], [*b.par[:axis], at, *b.par[axis + 1 :]])
-                value = old.binary(combiner, value)
-            return put(b, now[0], at, value, axis)
+            value = old.binary(combiner, value) if combined else value
+            return put(b, now[0], at, _is_within(place, size).select(value, old), axis)
 
         return [k.compute(word, x.shape, dtype, formula)], []
 

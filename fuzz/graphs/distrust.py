@@ -11,7 +11,6 @@ DISTRUST: dict[tuple[str, str], str] = {
     ("reference", "LpPool"): "counts what lies beyond the end with ceil_mode",
     ("onnxruntime", "CastLike"): "rounds where integers of 4 bits are made, which cuts off",
     ("onnxruntime", "Shrink"): "computes with float32, whatever x is",
-    ("onnxruntime", "Dropout"): "has masks of nothing kept before version 12",
     ("reference", "MaxPool"): "counts no channels in the places of the greatest",
     ("reference", "TreeEnsemble"): "knows no post_transform",
     ("reference", "LabelEncoder"): "takes NaN for no key in any version",

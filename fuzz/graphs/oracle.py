@@ -28,6 +28,7 @@ from onnx.reference.ops import load_op
 
 from fuzz.graphs.distrust import COARSE, DISTRUST, NEVER_EMPTY
 from fuzz.graphs.numbers import FLOAT8, Array, is_float
+from nn_opt.driver.peers import onnxruntime_errors
 
 OPSET, CONTRIB, ML = 28, "com.microsoft", "ai.onnx.ml"
 # Opset 22 gave these more types and nothing else; onnxruntime has some only as they were before.
@@ -167,7 +168,7 @@ def whole_by_onnxruntime(model: ModelProto, inputs: Mapping[str, Array]) -> list
         return None  # that may end the process
     try:
         return [np.asarray(array) for array in _session(model).run(None, dict(inputs))]
-    except Exception:  # any: the sizes may not fit
+    except (*onnxruntime_errors(), RuntimeError, ValueError, TypeError):  # the sizes may not fit
         return None
 
 

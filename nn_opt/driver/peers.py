@@ -49,7 +49,7 @@ def _onnxruntime(model: str | bytes, threads: int) -> Any:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
-    except _errors() as error:
+    except onnxruntime_errors() as error:
         label = "the model" if isinstance(model, bytes) else model
         fail(f"error: onnxruntime cannot load {label}: {error}")
     return session.run
@@ -76,7 +76,7 @@ RUNTIMES: dict[str, Runtime] = {"onnxruntime": _onnxruntime, "reference": _refer
 PEERS = tuple(RUNTIMES)
 
 
-def _errors() -> tuple[type[Exception], ...]:
+def onnxruntime_errors() -> tuple[type[Exception], ...]:
     """Return onnxruntime's exceptions, which have no common base."""
     state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
     members: dict[str, Any] = state.__dict__

@@ -78,6 +78,7 @@ def _collect(expr: AffineExpr, factor: int, terms: dict[AffineExpr, int]) -> int
 
 
 Range = tuple[int, int]  # smallest and largest value, both included
+ANYTHING: Range = (-(1 << 62), 1 << 62)  # of an index that is data
 
 
 def range_of(expr: AffineExpr, dimensions: Sequence[Range]) -> Range:

@@ -1,6 +1,7 @@
 """A quicker lexer for MLIR text: one regular expression instead of one step a character.
 
-It replaces `xdsl.utils.mlir_lexer.MLIRLexer.lex` and makes the same tokens, spans and errors.
+It replaces `xdsl.utils.mlir_lexer.MLIRLexer.lex` and makes the same tokens, spans and errors; but
+a string with escapes is text if its bytes are UTF-8.
 """
 
 from __future__ import annotations

@@ -163,4 +163,5 @@ def bit_cast(g: Graph, op: str) -> None:
 @recipe("Dropout")
 def dropout(g: Graph, op: str) -> None:
     x = g.value(schema_types(op))
-    g.add(op, [x], "exact", outputs=g.whole(1, 2))
+    outputs = g.whole(1, 2) if g.opset >= 12 else 1  # before, what a mask holds is open
+    g.add(op, [x], "exact", outputs=outputs)

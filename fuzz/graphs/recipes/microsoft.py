@@ -7,6 +7,7 @@ from typing import Any
 from fuzz.graphs.graph import Graph, recipe
 from fuzz.graphs.recipes.elementwise import partner
 from fuzz.graphs.recipes.movement import axis_of
+from fuzz.graphs.recipes.old_windows import add_grid_sample
 
 CONTRIB = "com.microsoft"
 REAL = ("float32", "float64", "float16")
@@ -102,13 +103,7 @@ def pad(g: Graph, op: str) -> None:
 
 @recipe(f"{CONTRIB}.GridSample")
 def grid_sample(g: Graph, op: str) -> None:
-    sizes = [g.whole(1, 5) for _ in range(2)]
-    x = g.operand("float32", (1, g.whole(1, 2), *sizes), "normal")
-    grid = g.operand("float32", (1, g.whole(1, 4), g.whole(1, 4), 2), "between:-1.6:1.6")
-    given: dict[str, Any] = {"mode": g.pick([None, "bilinear", "nearest", "bicubic"])}
-    given["padding_mode"] = g.pick([None, "zeros", "border", "reflection"])
-    given["align_corners"] = g.pick([None, 0, 1])
-    g.add(named(op), [x, grid], "mixing", domain=CONTRIB, **given)
+    add_grid_sample(g, named(op), CONTRIB)
 
 
 @recipe(f"{CONTRIB}.CropAndResize")

@@ -103,13 +103,18 @@ def resize(g: Graph, op: str) -> None:
 
 @old("GridSample")
 def grid_sample(g: Graph, op: str) -> None:
+    add_grid_sample(g, op)
+
+
+def add_grid_sample(g: Graph, op: str, domain: str = "") -> None:
+    """Make a node of the form that ai.onnx 16 and com.microsoft share."""
     sizes = [g.whole(1, 5) for _ in range(2)]
     x = g.operand("float32", (1, g.whole(1, 2), *sizes), "normal")
     grid = g.operand("float32", (1, g.whole(1, 4), g.whole(1, 4), 2), "between:-1.6:1.6")
     given: dict[str, Any] = {"mode": g.pick([None, "bilinear", "nearest", "bicubic"])}
     given["padding_mode"] = g.pick([None, "zeros", "border", "reflection"])
     given["align_corners"] = g.pick([None, 0, 1])
-    g.add(op, [x, grid], "mixing", **given)
+    g.add(op, [x, grid], "mixing", domain=domain, **given)
 
 
 @old("DFT")

@@ -134,3 +134,24 @@ func.func @one_row(%x: tensor<1x1024xf32>) -> tensor<1x16xf32> {
   %z = graph.matmul %y, %v : (tensor<1x512xf32>, tensor<512x16xf32>) -> tensor<1x16xf32>
   func.return %z : tensor<1x16xf32>
 }
+
+// -----
+
+// Sums that are wider than their factors stay so.
+// CHECK-LABEL: @wide_sums
+// CHECK:       graph.matmul %x, %{{.*}} weight_layout "NK48n" wide : (tensor<16x128xf16>, tensor<2x128x48xf32>) -> tensor<16x96xf32>
+func.func @wide_sums(%x: tensor<16x128xf16>) -> tensor<16x96xf32> {
+  %w = graph.constant dense<1.0> : tensor<128x96xf32>
+  %y = graph.matmul %x, %w wide : (tensor<16x128xf16>, tensor<128x96xf32>) -> tensor<16x96xf32>
+  func.return %y : tensor<16x96xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @wide_sums_of_a_row
+// CHECK:       graph.matmul %k, %{{.*}} wide : (tensor<2x128x64xf16>, tensor<2x64x1xf16>) -> tensor<2x128x1xf32>
+func.func @wide_sums_of_a_row(%x: tensor<2x1x64xf16>, %k: tensor<2x128x64xf16>) -> tensor<2x1x128xf32> {
+  %w = graph.transpose %k perm [0, 2, 1] : (tensor<2x128x64xf16>) -> tensor<2x64x128xf16>
+  %y = graph.matmul %x, %w wide : (tensor<2x1x64xf16>, tensor<2x64x128xf16>) -> tensor<2x1x128xf32>
+  func.return %y : tensor<2x1x128xf32>
+}

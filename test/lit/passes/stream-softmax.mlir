@@ -125,3 +125,18 @@ func.func @in_kernels_of_their_own(%s: tensor<2x32x32xf32>, %v: tensor<2x32x16xf
   %o = graph.matmul %p, %v : (tensor<2x32x32xf32>, tensor<2x32x16xf32>) -> tensor<2x32x16xf32>
   func.return %o : tensor<2x32x16xf32>
 }
+
+// -----
+
+// Scores that are wider than their factors stay so.
+// BLOCKS-LABEL: @wide_scores
+func.func @wide_scores(%q: tensor<2x32x16xf16>, %k: tensor<2x16x32xf16>, %v: tensor<2x32x16xf32>) -> tensor<2x32x16xf32> {
+  // BLOCKS: graph.matmul %{{.*}} wide : (tensor<2x1x32x16xf16>, tensor<2x2x16x16xf16>) -> tensor<2x2x32x16xf32>
+  %y = graph.fused (%a = %q : tensor<2x32x16xf16>, %b = %k : tensor<2x16x32xf16>, %c = %v : tensor<2x32x16xf32>) -> (tensor<2x32x16xf32>) {
+    %s = graph.matmul %a, %b wide : (tensor<2x32x16xf16>, tensor<2x16x32xf16>) -> tensor<2x32x32xf32>
+    %p = graph.softmax %s axis -1 : tensor<2x32x32xf32>
+    %o = graph.matmul %p, %c : (tensor<2x32x32xf32>, tensor<2x32x16xf32>) -> tensor<2x32x16xf32>
+    graph.yield %o : tensor<2x32x16xf32>
+  }
+  func.return %y : tensor<2x32x16xf32>
+}

@@ -104,6 +104,28 @@ def test_columns_of_points_have_ranges_of_their_own():
             model(np.int64([[0, 0], point]))
 
 
+@pytest.mark.parametrize("reduction", ["none", "add"])
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_of_computed_indices_of_scatters_those_out_of_range_name_none(op: str, reduction: str):
+    halve = helper.make_node("Div", ["ids", "two"], ["half"])
+    node = helper.make_node(op, ["x", "half", "updates"], ["y"], reduction=reduction)
+    indices = [3, 1, -3, -4, 99, 1]
+    updates = np.arange(1, 7, dtype=np.float32)
+    updates = updates.reshape(6, 1) if op == "ScatterElements" else updates
+    model = model_of([halve, node], {"x": [3, 1], "ids": [6, 1]}, two=2, updates=updates)
+    if op == "ScatterND":
+        model.graph.input[0].type.tensor_type.shape.dim.pop()
+    model.opset_import[0].version = 18
+    x = np.float32([10, 20, 30])
+    expected = x.copy()
+    for index, update in zip(indices, np.arange(1, 7), strict=True):
+        if -3 <= index < 3:
+            expected[index] = update + (expected[index] if reduction == "add" else 0)
+    given = x.reshape(3, 1) if op == "ScatterElements" else x
+    result = nn_opt.compile(model, cache=False)(given, np.int64(indices).reshape(6, 1) * 2)
+    np.testing.assert_array_equal(result.reshape(-1), expected)
+
+
 def test_computed_indices_name_the_nearest_element():
     nodes = [
         helper.make_node("Add", ["ids", "ids"], ["twice"]),
